@@ -1,0 +1,15 @@
+//! What both sides of a cluster must agree on, and nothing else: no network, no files, no clock.
+//!
+//! In reading order: names ([`ids`]), what is asked for ([`plan`], [`target`]), what is executed
+//! ([`script`], [`workload`], [`random`]), when ([`schedule`]), what comes out ([`stats`],
+//! [`outcome`]).
+
+pub mod ids;
+pub mod outcome;
+pub mod plan;
+pub mod random;
+pub mod schedule;
+pub mod script;
+pub mod stats;
+pub mod target;
+pub mod workload;

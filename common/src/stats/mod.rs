@@ -1,0 +1,14 @@
+//! What comes out: histograms, counters, intervals and totals, and how they add up.
+//!
+//! A worker owns its statistics and nobody else writes to them; everything that crosses a thread or a
+//! host is a value of this module. Times are whole microseconds.
+
+mod counts;
+mod histogram;
+mod interval;
+mod totals;
+
+pub use counts::{Counts, ErrorCounts, Moments};
+pub use histogram::{DecodeError, HIGHEST_US, Histogram, PRECISION, micros};
+pub use interval::{Interval, Phase, ScriptStats, Vitals};
+pub use totals::{ClientCount, ConnectStats, StatementStats, Totals};

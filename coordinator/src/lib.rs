@@ -1,1 +1,4 @@
-//! Filled by its own commit.
+//! The coordinator's library: one module a room.
+
+pub mod report;
+pub mod verdict;

@@ -1,0 +1,242 @@
+//! Everything that is known about a run once it is over, as plain data.
+//!
+//! One value of [`RunResult`] feeds every printer, so that the text, the JSON and the files cannot
+//! disagree. It holds sums and histograms, never a list that grows with the length of the run (I7).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pgsurge_common::outcome::ExitCode;
+use pgsurge_common::plan::Plan;
+use pgsurge_common::plan::split::Share;
+use pgsurge_common::stats::{
+    ConnectStats, Counts, ErrorCounts, Histogram, ScriptStats, StatementStats, Totals, Vitals,
+};
+
+use super::timeline::TimelineEntry;
+use crate::verdict::Verdict;
+
+/// A run and its outcome.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// What was executed; holds secrets, which print as `***` only (I6).
+    pub plan: Plan,
+    /// Digests of the plan.
+    pub digests: Digests,
+    /// Options that do not travel to the agents.
+    pub options: Options,
+    /// Wall clock of the coordinator at the start of the measured part; labels, never arithmetic.
+    pub started: jiff::Timestamp,
+    /// One entry an agent, in the order of admission.
+    pub agents: Vec<AgentResult>,
+    /// All agents together.
+    pub merged: Merged,
+    /// With `-r`: one entry a script, in it one a command; else empty.
+    pub statements: Vec<Vec<StatementResult>>,
+    /// Opening the sessions, all agents together.
+    pub connections: ConnectStats,
+    /// The measured part over time, coarsened where it would grow too long.
+    pub timeline: Vec<TimelineEntry>,
+    /// Intervals of a live agent that never came.
+    pub intervals_missing: u64,
+    /// Whether the server was seen to be the target itself (no pooler in between).
+    pub direct: bool,
+    /// The target.
+    pub server: ServerResult,
+    /// The run went to its planned end, or was interrupted or cut short.
+    pub status: Status,
+    /// Filled in when the run is judged.
+    pub verdict: Verdict,
+    /// Filled in when the run is judged.
+    pub exit_code: ExitCode,
+}
+
+/// Fingerprints by which runs are told apart and paired.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Digests {
+    /// Of everything that fixes a run.
+    pub plan: String,
+    /// Of what is run: no seed, target, agents.
+    pub workload: String,
+}
+
+/// Options of `run` that do not travel to the agents, as resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// `--failures-detailed`.
+    pub failures_detailed: bool,
+    /// `-P`, in seconds.
+    pub progress_s: Option<u32>,
+    /// `--progress-timestamp`.
+    pub progress_timestamp: bool,
+    /// `--agents`; 0 is the agent inside this process.
+    pub agents: u32,
+    /// `-j`; absent is the agent's cores.
+    pub workers_per_agent: Option<u32>,
+    /// `--split cores` instead of equal shares.
+    pub split_by_cores: bool,
+    /// Length of an interval.
+    pub interval: Duration,
+    /// `--lease`.
+    pub lease: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            failures_detailed: false,
+            progress_s: None,
+            progress_timestamp: false,
+            agents: 0,
+            workers_per_agent: Some(1),
+            split_by_cores: false,
+            interval: Duration::from_secs(1),
+            lease: Duration::from_secs(10),
+        }
+    }
+}
+
+/// One agent's part in the run.
+#[derive(Clone, Debug)]
+pub struct AgentResult {
+    /// As it named itself, unique within the run.
+    pub name: String,
+    /// Its workers and clients.
+    pub share: Share,
+    /// Sum of its intervals of the measured part.
+    pub counts: Counts,
+    /// Response time, merged from its intervals.
+    pub response: Histogram,
+    /// What it counted itself; absent if it was lost before it could say so.
+    pub totals: Option<Totals>,
+    /// How well its clock is known.
+    pub clock: Clock,
+    /// The worst of its intervals.
+    pub vitals: Vitals,
+    /// Why and when it was lost, if it was.
+    pub lost: Option<Lost>,
+}
+
+impl AgentResult {
+    /// Its clients.
+    #[must_use]
+    pub fn clients(&self) -> u32 {
+        self.share.workers.iter().map(|w| w.clients).sum()
+    }
+
+    /// Its workers that have clients.
+    #[must_use]
+    pub fn workers(&self) -> u32 {
+        self.share.workers.iter().map(|w| u32::from(w.clients > 0)).sum()
+    }
+
+    /// Lateness of its first transaction against the common start in microseconds, its clock's error
+    /// not included; unknown if it was lost.
+    #[must_use]
+    pub fn start_offset_us(&self) -> Option<i64> {
+        self.totals.as_ref().map(|t| t.start_offset_us)
+    }
+}
+
+/// How well an agent's clock is known to the coordinator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Half the round trip of the best probe: the offset cannot be further off.
+    pub error_us: u64,
+    /// By how much the offset moved between the first and the last measurement.
+    pub drift_us: i64,
+}
+
+/// The loss of an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lost {
+    /// Seconds since the measured part began; negative if before.
+    pub at_s: f64,
+    /// What was seen.
+    pub reason: String,
+}
+
+/// All agents together.
+#[derive(Clone, Debug, Default)]
+pub struct Merged {
+    /// The measured part: sum of all intervals.
+    pub measured: Counts,
+    /// The warm-up.
+    pub warmup: Counts,
+    /// Response time: from when a transaction was due (or began, in a closed loop).
+    pub response: Histogram,
+    /// Service time: from when it began; only under `-R`.
+    pub service: Option<Histogram>,
+    /// Schedule lag; only under `-R`.
+    pub lag: Option<Histogram>,
+    /// One entry a script where there are several; else empty.
+    pub scripts: Vec<ScriptStats>,
+    /// Errors of the whole run.
+    pub errors: ErrorCounts,
+    /// From the common start of the measured part to the end of its last transaction.
+    pub duration: Duration,
+    /// Transactions that were due before the measured part and not yet begun.
+    pub inherited_backlog: u64,
+    /// Clients that ended before their time.
+    pub aborted_clients: u32,
+    /// Some of them with the reason.
+    pub aborted: Vec<(u32, String)>,
+}
+
+/// One command of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatementResult {
+    /// Its first line, as pgbench shows it.
+    pub line: String,
+    /// Its figures, all agents together.
+    pub stats: StatementStats,
+}
+
+/// What was seen of the target.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ServerResult {
+    /// `server_version`.
+    pub version: String,
+    /// `pgbench_accounts`' partitions, if it has any.
+    pub partitions: Option<Partitions>,
+    /// Settings worth keeping with a result.
+    pub settings: BTreeMap<String, String>,
+    /// Commits that the server counted during the run, or why they cannot be told.
+    pub commits: ServerCount,
+    /// Rows added to `pgbench_history` during the run, or why they cannot be told.
+    pub history_rows: ServerCount,
+}
+
+/// How `pgbench_accounts` is partitioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partitions {
+    /// `range` or `hash`.
+    pub method: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// A figure of the server's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerCount {
+    /// What it counted from before the first session to after the last, the coordinator's own
+    /// sessions taken off.
+    Counted(u64),
+    /// It cannot be told, with the reason.
+    NotCheckable(String),
+}
+
+impl Default for ServerCount {
+    fn default() -> Self {
+        Self::NotCheckable("not read".into())
+    }
+}
+
+/// Whether the run went to its planned end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It did.
+    Complete,
+    /// It was interrupted or cut short.
+    Partial,
+}

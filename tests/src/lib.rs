@@ -1,3 +1,11 @@
-//! What the end-to-end suites stand on: real parts started for a test and gone with it.
+//! The harness of the end-to-end suites: real parts started for a test and gone with it, each wait
+//! with a deadline.
+//!
+//! In reading order: programs as processes ([`program`], [`process`]), real servers ([`postgres`]), and
+//! the repository as text ([`sources`]). Knows what the parts are called and how they are started,
+//! never how they work inside.
 
 pub mod postgres;
+pub mod process;
+pub mod program;
+pub mod sources;

@@ -26,6 +26,7 @@ pub struct Plan {
 }
 
 /// What is executed: scripts and the rules under which they run.
+#[allow(clippy::struct_excessive_bools)] // independent switches of the command line
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// 1 to 128 scripts, in the order of the command line.

@@ -1,1 +1,37 @@
-//! Filled by its own commit.
+//! The fleet protocol: what an agent and its coordinator say to each other.
+//!
+//! In reading order: the messages as strict domain types ([`message`]), numbering that survives a lost
+//! connection ([`numbering`]), the two ends of the one stream ([`server`], [`client`]). Generated wire
+//! types never leave this crate: every message is converted and checked where it arrives, and what does
+//! not convert is a [`WireError`] that names the field.
+
+mod convert;
+mod error;
+mod stream;
+
+pub mod client;
+pub mod message;
+pub mod numbering;
+pub mod server;
+
+pub use error::WireError;
+pub use stream::{Incoming, ReceiveError};
+
+/// Version of the protocol; both sides must have the same one. Raised by every change of a message.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Bound on one message in bytes. The totals of 20,000 clients with statements and the interval of 128
+/// scripts with a full histogram each stay well below it.
+pub const MAX_MESSAGE_BYTES: usize = 32 << 20;
+
+#[allow(missing_docs, clippy::all, clippy::pedantic)]
+pub(crate) mod wire {
+    //! Generated from `pgsurge/v1/*.proto`.
+    tonic::include_proto!("pgsurge.v1");
+
+    impl std::fmt::Debug for Secret {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("***")
+        }
+    }
+}

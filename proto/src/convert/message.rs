@@ -1,0 +1,297 @@
+//! The messages around plan and figures.
+
+use std::time::Duration;
+
+use crate::error::{WireError, required, text};
+use crate::message::{
+    Ack, AgentMessage, ClockEcho, Command, CoordinatorMessage, Hello, Notice, Ready, Report,
+    Resume, Resumed, RunMessage, Stop, Token, Welcome,
+};
+use crate::numbering::Numbered;
+use crate::{PROTOCOL_VERSION, wire};
+
+use super::plan::run_id;
+
+/// Bounds a name that a stranger chose and that will be printed.
+const NAME_BYTES: usize = 128;
+
+/// Bounds a token; the coordinator's own have 16 bytes.
+const TOKEN_BYTES: usize = 64;
+
+impl From<AgentMessage> for wire::AgentMessage {
+    fn from(message: AgentMessage) -> Self {
+        use wire::agent_message::Kind;
+        let kind = match message {
+            AgentMessage::Hello(hello) => Kind::Hello(hello.into()),
+            AgentMessage::Heartbeat => Kind::Heartbeat(wire::Heartbeat {}),
+            AgentMessage::ClockEcho(ClockEcho { probe, received_ns, sent_ns }) => {
+                Kind::ClockEcho(wire::ClockEcho { id: probe, received_ns, sent_ns })
+            }
+            AgentMessage::Report(report) => Kind::Report(report.into()),
+            AgentMessage::Ack(ack) => Kind::Ack(ack.into()),
+        };
+        Self { kind: Some(kind) }
+    }
+}
+
+impl TryFrom<wire::AgentMessage> for AgentMessage {
+    type Error = WireError;
+
+    fn try_from(wire: wire::AgentMessage) -> Result<Self, WireError> {
+        use wire::agent_message::Kind;
+        Ok(match wire.kind.ok_or(WireError::Missing("AgentMessage.kind"))? {
+            Kind::Hello(hello) => Self::Hello(hello.try_into()?),
+            Kind::Heartbeat(wire::Heartbeat {}) => Self::Heartbeat,
+            Kind::ClockEcho(wire::ClockEcho { id, received_ns, sent_ns }) => {
+                if sent_ns < received_ns {
+                    return Err(WireError::invalid("ClockEcho.sent_ns", &"before it was received"));
+                }
+                Self::ClockEcho(ClockEcho { probe: id, received_ns, sent_ns })
+            }
+            Kind::Report(report) => Self::Report(report.try_into()?),
+            Kind::Ack(ack) => Self::Ack(ack.try_into()?),
+        })
+    }
+}
+
+impl From<CoordinatorMessage> for wire::CoordinatorMessage {
+    fn from(message: CoordinatorMessage) -> Self {
+        use wire::coordinator_message::Kind;
+        let kind = match message {
+            CoordinatorMessage::Welcome(welcome) => Kind::Welcome(welcome.into()),
+            CoordinatorMessage::Heartbeat => Kind::Heartbeat(wire::Heartbeat {}),
+            CoordinatorMessage::ClockProbe(id) => Kind::ClockProbe(wire::ClockProbe { id }),
+            CoordinatorMessage::Command(command) => Kind::Command(command.into()),
+            CoordinatorMessage::Ack(ack) => Kind::Ack(ack.into()),
+        };
+        Self { kind: Some(kind) }
+    }
+}
+
+impl TryFrom<wire::CoordinatorMessage> for CoordinatorMessage {
+    type Error = WireError;
+
+    fn try_from(wire: wire::CoordinatorMessage) -> Result<Self, WireError> {
+        use wire::coordinator_message::Kind;
+        Ok(match wire.kind.ok_or(WireError::Missing("CoordinatorMessage.kind"))? {
+            Kind::Welcome(welcome) => Self::Welcome(welcome.try_into()?),
+            Kind::Heartbeat(wire::Heartbeat {}) => Self::Heartbeat,
+            Kind::ClockProbe(wire::ClockProbe { id }) => Self::ClockProbe(id),
+            Kind::Command(command) => Self::Command(command.try_into()?),
+            Kind::Ack(ack) => Self::Ack(ack.try_into()?),
+        })
+    }
+}
+
+impl From<Hello> for wire::Hello {
+    fn from(hello: Hello) -> Self {
+        let Hello { name, software_version, cores, memory_bytes, fd_limit, resume } = hello;
+        let resume = resume.map(|Resume { token, run }| {
+            let (run_id, commands_received) = from_ack(run);
+            wire::Resume { token: token.0, run_id, commands_received }
+        });
+        Self {
+            protocol_version: PROTOCOL_VERSION,
+            name,
+            software_version,
+            cores,
+            memory_bytes,
+            fd_limit,
+            resume,
+        }
+    }
+}
+
+impl TryFrom<wire::Hello> for Hello {
+    type Error = WireError;
+
+    fn try_from(wire: wire::Hello) -> Result<Self, WireError> {
+        let name = text(wire.name, "Hello.name")?;
+        if name.len() > NAME_BYTES || name.chars().any(char::is_control) {
+            return Err(WireError::invalid("Hello.name", &"too long or not printable"));
+        }
+        let resume = wire.resume.map(|resume| {
+            Ok::<_, WireError>(Resume {
+                token: token(resume.token, "Resume.token")?,
+                run: to_ack(resume.run_id, resume.commands_received)?,
+            })
+        });
+        Ok(Self {
+            name,
+            software_version: wire.software_version,
+            cores: wire.cores.max(1),
+            memory_bytes: wire.memory_bytes,
+            fd_limit: wire.fd_limit,
+            resume: resume.transpose()?,
+        })
+    }
+}
+
+fn token(bytes: Vec<u8>, field: &'static str) -> Result<Token, WireError> {
+    match bytes.len() {
+        0 => Err(WireError::Missing(field)),
+        1..=TOKEN_BYTES => Ok(Token(bytes)),
+        _ => Err(WireError::invalid(field, &"too long")),
+    }
+}
+
+fn from_ack(ack: Option<Ack>) -> (Option<String>, u64) {
+    ack.map_or((None, 0), |ack| (Some(ack.run.to_string()), ack.number))
+}
+
+fn to_ack(run: Option<String>, number: u64) -> Result<Option<Ack>, WireError> {
+    run.map(|run| Ok(Ack { run: run_id(run, "Resume.run_id")?, number })).transpose()
+}
+
+impl From<Welcome> for wire::Welcome {
+    fn from(welcome: Welcome) -> Self {
+        let Welcome { token, name, lease, heartbeat, resumed } = welcome;
+        let resumed = resumed.map(|Resumed { run }| {
+            let (run_id, reports_received) = from_ack(run);
+            wire::Resumed { run_id, reports_received }
+        });
+        Self {
+            token: token.0,
+            name,
+            lease_ms: millis(lease),
+            heartbeat_ms: millis(heartbeat),
+            resumed,
+        }
+    }
+}
+
+impl TryFrom<wire::Welcome> for Welcome {
+    type Error = WireError;
+
+    fn try_from(wire: wire::Welcome) -> Result<Self, WireError> {
+        let resumed = wire.resumed.map(|resumed| {
+            let run = to_ack(resumed.run_id, resumed.reports_received)?;
+            Ok::<_, WireError>(Resumed { run })
+        });
+        Ok(Self {
+            token: token(wire.token, "Welcome.token")?,
+            name: text(wire.name, "Welcome.name")?,
+            lease: span(wire.lease_ms, "Welcome.lease_ms")?,
+            heartbeat: span(wire.heartbeat_ms, "Welcome.heartbeat_ms")?,
+            resumed: resumed.transpose()?,
+        })
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn span(millis: u64, field: &'static str) -> Result<Duration, WireError> {
+    if millis == 0 { Err(WireError::Missing(field)) } else { Ok(Duration::from_millis(millis)) }
+}
+
+impl From<Ack> for wire::Ack {
+    fn from(ack: Ack) -> Self {
+        Self { run_id: ack.run.to_string(), number: ack.number }
+    }
+}
+
+impl TryFrom<wire::Ack> for Ack {
+    type Error = WireError;
+
+    fn try_from(wire: wire::Ack) -> Result<Self, WireError> {
+        Ok(Self { run: run_id(wire.run_id, "Ack.run_id")?, number: wire.number })
+    }
+}
+
+impl From<RunMessage<Command>> for wire::Command {
+    fn from(command: RunMessage<Command>) -> Self {
+        use wire::command::Kind;
+        let Numbered { number, body } = command.message;
+        let kind = match body {
+            Command::Prepare { plan, share } => Kind::Prepare(wire::Prepare {
+                plan: Some((&*plan).into()),
+                share: Some((&share).into()),
+            }),
+            Command::Start { attempt, at_ns } => Kind::Start(wire::Start { attempt, at_ns }),
+            Command::CallOff { attempt } => Kind::CallOff(wire::CallOff { attempt }),
+            Command::Stop(stop) => {
+                let mode = match stop {
+                    Stop::Drain => wire::stop::Mode::Drain,
+                    Stop::Now => wire::stop::Mode::Now,
+                };
+                Kind::Stop(wire::Stop { mode: mode.into() })
+            }
+            Command::Release => Kind::Release(wire::Release {}),
+        };
+        Self { run_id: command.run.to_string(), number, kind: Some(kind) }
+    }
+}
+
+impl TryFrom<wire::Command> for RunMessage<Command> {
+    type Error = WireError;
+
+    fn try_from(wire: wire::Command) -> Result<Self, WireError> {
+        use wire::command::Kind;
+        let body = match wire.kind.ok_or(WireError::Missing("Command.kind"))? {
+            Kind::Prepare(wire::Prepare { plan, share }) => Command::Prepare {
+                plan: Box::new(required(plan, "Prepare.plan")?),
+                share: required(share, "Prepare.share")?,
+            },
+            Kind::Start(wire::Start { attempt, at_ns }) => Command::Start { attempt, at_ns },
+            Kind::CallOff(wire::CallOff { attempt }) => Command::CallOff { attempt },
+            Kind::Stop(stop) => Command::Stop(match stop.mode() {
+                wire::stop::Mode::Unspecified => return Err(WireError::Missing("Stop.mode")),
+                wire::stop::Mode::Drain => Stop::Drain,
+                wire::stop::Mode::Now => Stop::Now,
+            }),
+            Kind::Release(wire::Release {}) => Command::Release,
+        };
+        let message = Numbered { number: wire.number, body };
+        Ok(Self { run: run_id(wire.run_id, "Command.run_id")?, message })
+    }
+}
+
+impl From<RunMessage<Report>> for wire::Report {
+    fn from(report: RunMessage<Report>) -> Self {
+        use wire::report::Kind;
+        let Numbered { number, body } = report.message;
+        let kind = match body {
+            Report::Ready(ready) => Kind::Ready(wire::Ready {
+                connect: Some((&ready.connect).into()),
+                direct: ready.direct,
+            }),
+            Report::Armed { attempt, lead_ns } => Kind::Armed(wire::Armed { attempt, lead_ns }),
+            Report::CalledOff { attempt, begun } => {
+                Kind::CalledOff(wire::CalledOff { attempt, begun })
+            }
+            Report::Interval(interval) => Kind::Interval((&*interval).into()),
+            Report::Notice(Notice { client, text }) => Kind::Notice(wire::Notice { client, text }),
+            Report::Finished(totals) => Kind::Finished((&*totals).into()),
+            Report::Fault(text) => Kind::Fault(wire::Fault { text }),
+            Report::Leaving(reason) => Kind::Leaving(wire::Leaving { reason }),
+        };
+        Self { run_id: report.run.to_string(), number, kind: Some(kind) }
+    }
+}
+
+impl TryFrom<wire::Report> for RunMessage<Report> {
+    type Error = WireError;
+
+    fn try_from(wire: wire::Report) -> Result<Self, WireError> {
+        use wire::report::Kind;
+        let body = match wire.kind.ok_or(WireError::Missing("Report.kind"))? {
+            Kind::Ready(wire::Ready { connect, direct }) => Report::Ready(Box::new(Ready {
+                connect: required(connect, "Ready.connect")?,
+                direct,
+            })),
+            Kind::Armed(wire::Armed { attempt, lead_ns }) => Report::Armed { attempt, lead_ns },
+            Kind::CalledOff(wire::CalledOff { attempt, begun }) => {
+                Report::CalledOff { attempt, begun }
+            }
+            Kind::Interval(interval) => Report::Interval(Box::new(interval.try_into()?)),
+            Kind::Notice(wire::Notice { client, text }) => Report::Notice(Notice { client, text }),
+            Kind::Finished(totals) => Report::Finished(Box::new(totals.try_into()?)),
+            Kind::Fault(fault) => Report::Fault(text(fault.text, "Fault.text")?),
+            Kind::Leaving(leaving) => Report::Leaving(text(leaving.reason, "Leaving.reason")?),
+        };
+        let message = Numbered { number: wire.number, body };
+        Ok(Self { run: run_id(wire.run_id, "Report.run_id")?, message })
+    }
+}

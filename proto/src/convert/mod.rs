@@ -1,0 +1,8 @@
+//! Conversion between wire and domain: by hand, field by field, so that a field that is added on one side
+//! does not compile until the other side knows what to do with it.
+
+mod message;
+mod plan;
+mod stats;
+mod target;
+mod totals;

@@ -1,0 +1,66 @@
+//! Receiving: a stream of wire messages as a stream of checked ones.
+
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+
+use thiserror::Error;
+use tokio_stream::{Stream, StreamExt};
+use tonic::{Status, Streaming};
+
+use crate::WireError;
+
+/// Why no further message comes.
+#[derive(Debug, Error)]
+pub enum ReceiveError {
+    /// The connection broke or the peer closed it with an error.
+    #[error("{0}")]
+    Connection(String),
+    /// The peer sent something that is no message of this protocol.
+    #[error("the peer sent a bad message: {0}")]
+    Message(#[from] WireError),
+}
+
+/// Checked messages of the peer.
+pub struct Incoming<M>(Pin<Box<dyn Stream<Item = Result<M, ReceiveError>> + Send>>);
+
+impl<M> Incoming<M> {
+    pub(crate) fn new<W>(stream: Streaming<W>) -> Self
+    where
+        W: Send + 'static,
+        M: TryFrom<W, Error = WireError> + 'static,
+    {
+        Self(Box::pin(stream.map(|item| match item {
+            Ok(message) => Ok(M::try_from(message)?),
+            Err(status) => Err(ReceiveError::Connection(explain(&status))),
+        })))
+    }
+
+    /// The next message; `None` after the peer has closed its side in good order. Safe to drop and call
+    /// again: no message is lost between two calls.
+    ///
+    /// # Errors
+    /// The connection is gone or the message is bad; the stream is of no use after either.
+    pub async fn next(&mut self) -> Result<Option<M>, ReceiveError> {
+        self.0.next().await.transpose()
+    }
+}
+
+impl<M> fmt::Debug for Incoming<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming").finish_non_exhaustive()
+    }
+}
+
+/// A status' own words, or the deepest cause where it has none of its own.
+pub(crate) fn explain(status: &Status) -> String {
+    let mut deepest: Option<&dyn Error> = status.source();
+    while let Some(next) = deepest.and_then(Error::source) {
+        deepest = Some(next);
+    }
+    match deepest {
+        Some(cause) => cause.to_string(),
+        None if status.message().is_empty() => status.code().description().to_owned(),
+        None => status.message().to_owned(),
+    }
+}

@@ -46,6 +46,29 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
+impl Target {
+    /// A target with libpq's defaults for everything else.
+    #[must_use]
+    pub fn new(hosts: Vec<Host>, user: impl Into<String>, database: impl Into<String>) -> Self {
+        Self {
+            hosts,
+            user: user.into(),
+            database: database.into(),
+            password: None,
+            tls: Tls::default(),
+            options: None,
+            application_name: String::new(),
+            connect_timeout: None,
+            tcp: TcpOptions { keepalives: true, ..TcpOptions::default() },
+            session_attrs: SessionAttrs::Any,
+            load_balance: false,
+            settings: Vec::new(),
+            require_auth: Vec::new(),
+            require_peer: None,
+        }
+    }
+}
+
 /// A server (or several to try in order) and everything needed to open a session on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
@@ -67,6 +90,40 @@ pub struct Target {
     pub connect_timeout: Option<Duration>,
     /// TCP keepalive and user timeout as given; absent means the system's.
     pub tcp: TcpOptions,
+    /// Which of the hosts will do.
+    #[serde(default)]
+    pub session_attrs: SessionAttrs,
+    /// `load_balance_hosts=random`: hosts and their addresses are tried in random order.
+    #[serde(default)]
+    pub load_balance: bool,
+    /// Further settings of the startup message, as `client_encoding` or `datestyle`.
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
+    /// `require_auth`: methods of authentication that are accepted, or with `!` refused; empty for any.
+    #[serde(default)]
+    pub require_auth: Vec<String>,
+    /// `requirepeer`: the operating system user who must own the server behind a unix socket.
+    #[serde(default)]
+    pub require_peer: Option<String>,
+}
+
+/// `target_session_attrs`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionAttrs {
+    /// Any host.
+    #[default]
+    Any,
+    /// One whose sessions can write by default.
+    ReadWrite,
+    /// One whose sessions cannot.
+    ReadOnly,
+    /// One that is not in hot standby.
+    Primary,
+    /// One that is.
+    Standby,
+    /// One that is in hot standby, or any if there is none.
+    PreferStandby,
 }
 
 /// One place to connect to.
@@ -108,6 +165,50 @@ pub struct Tls {
     pub direct: bool,
     /// `channel_binding`.
     pub channel_binding: ChannelBinding,
+    /// `sslsni`: the host's name is told to the server before encryption starts.
+    #[serde(default = "yes")]
+    pub sni: bool,
+    /// `sslcrl` as PEM: certificates that were revoked.
+    #[serde(default)]
+    pub revoked_pem: Option<String>,
+    /// `ssl_min_protocol_version`.
+    #[serde(default)]
+    pub min_version: Option<TlsVersion>,
+    /// `ssl_max_protocol_version`.
+    #[serde(default)]
+    pub max_version: Option<TlsVersion>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for Tls {
+    /// What libpq does when nothing is said and no files are there.
+    fn default() -> Self {
+        Self {
+            mode: SslMode::Prefer,
+            roots: Roots::None,
+            client: None,
+            direct: false,
+            channel_binding: ChannelBinding::Prefer,
+            sni: true,
+            revoked_pem: None,
+            min_version: None,
+            max_version: None,
+        }
+    }
+}
+
+/// A version of TLS; older ones are not supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum TlsVersion {
+    /// TLS 1.2.
+    #[serde(rename = "TLSv1.2")]
+    Tls12,
+    /// TLS 1.3.
+    #[serde(rename = "TLSv1.3")]
+    Tls13,
 }
 
 /// `sslmode`.

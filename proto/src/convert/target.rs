@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pgsurge_common::target::{
-    Address, ChannelBinding, ClientCertificate, Host, Roots, Secret, SslMode, Target, TcpOptions,
-    Tls,
+    Address, ClientCertificate, Host, Roots, Secret, Target, TcpOptions, Tls,
 };
+
+mod choices;
 
 use super::plan::nanos;
 use crate::error::{WireError, each, required};
@@ -39,6 +40,11 @@ impl From<&Target> for wire::Target {
             application_name,
             connect_timeout,
             tcp,
+            session_attrs,
+            load_balance,
+            settings,
+            require_auth,
+            require_peer,
         } = target;
         Self {
             hosts: hosts.iter().map(Into::into).collect(),
@@ -50,6 +56,14 @@ impl From<&Target> for wire::Target {
             application_name: application_name.clone(),
             connect_timeout_ns: connect_timeout.map(nanos),
             tcp: Some((*tcp).into()),
+            session_attrs: wire::SessionAttrs::from(*session_attrs).into(),
+            load_balance: *load_balance,
+            settings: settings
+                .iter()
+                .map(|(name, value)| wire::Setting { name: name.clone(), value: value.clone() })
+                .collect(),
+            require_auth: require_auth.clone(),
+            require_peer: require_peer.clone(),
         }
     }
 }
@@ -61,6 +75,7 @@ impl TryFrom<wire::Target> for Target {
         if wire.hosts.is_empty() {
             return Err(WireError::Missing("Target.hosts"));
         }
+        let session_attrs = wire.session_attrs().try_into()?;
         Ok(Self {
             hosts: each(wire.hosts)?,
             user: wire.user,
@@ -71,6 +86,15 @@ impl TryFrom<wire::Target> for Target {
             application_name: wire.application_name,
             connect_timeout: wire.connect_timeout_ns.map(Duration::from_nanos),
             tcp: required(wire.tcp, "Target.tcp")?,
+            session_attrs,
+            load_balance: wire.load_balance,
+            settings: wire
+                .settings
+                .into_iter()
+                .map(|wire::Setting { name, value }| (name, value))
+                .collect(),
+            require_auth: wire.require_auth,
+            require_peer: wire.require_peer,
         })
     }
 }
@@ -114,7 +138,18 @@ impl TryFrom<wire::Host> for Host {
 
 impl From<&Tls> for wire::TargetTls {
     fn from(tls: &Tls) -> Self {
-        let Tls { mode, roots, client, direct, channel_binding } = tls;
+        let Tls {
+            mode,
+            roots,
+            client,
+            direct,
+            channel_binding,
+            sni,
+            revoked_pem,
+            min_version,
+            max_version,
+        } = tls;
+        let version = |version: &Option<_>| version.map(|v| wire::TlsVersion::from(v).into());
         let roots = match roots {
             Roots::None => WireRoots::None(wire::Empty {}),
             Roots::System => WireRoots::System(wire::Empty {}),
@@ -129,6 +164,10 @@ impl From<&Tls> for wire::TargetTls {
             client,
             direct: *direct,
             channel_binding: wire::ChannelBinding::from(*channel_binding).into(),
+            sni: *sni,
+            revoked_pem: revoked_pem.clone(),
+            min_version: version(min_version),
+            max_version: version(max_version),
         }
     }
 }
@@ -138,6 +177,8 @@ impl TryFrom<wire::TargetTls> for Tls {
 
     fn try_from(wire: wire::TargetTls) -> Result<Self, WireError> {
         let (mode, channel_binding) = (wire.mode().try_into()?, wire.channel_binding().try_into()?);
+        let min_version = wire.min_version.map(|_| wire.min_version().try_into()).transpose()?;
+        let max_version = wire.max_version.map(|_| wire.max_version().try_into()).transpose()?;
         let roots = match wire.roots.ok_or(WireError::Missing("TargetTls.roots"))? {
             WireRoots::None(wire::Empty {}) => Roots::None,
             WireRoots::System(wire::Empty {}) => Roots::System,
@@ -147,61 +188,17 @@ impl TryFrom<wire::TargetTls> for Tls {
             let key_pem = required(key_pem, "ClientCertificate.key_pem")?;
             Ok::<_, WireError>(ClientCertificate { chain_pem, key_pem })
         });
-        Ok(Self { mode, roots, client: client.transpose()?, direct: wire.direct, channel_binding })
-    }
-}
-
-impl From<SslMode> for wire::SslMode {
-    fn from(mode: SslMode) -> Self {
-        match mode {
-            SslMode::Disable => Self::SslDisable,
-            SslMode::Allow => Self::SslAllow,
-            SslMode::Prefer => Self::SslPrefer,
-            SslMode::Require => Self::SslRequire,
-            SslMode::VerifyCa => Self::SslVerifyCa,
-            SslMode::VerifyFull => Self::SslVerifyFull,
-        }
-    }
-}
-
-impl TryFrom<wire::SslMode> for SslMode {
-    type Error = WireError;
-
-    fn try_from(wire: wire::SslMode) -> Result<Self, WireError> {
-        match wire {
-            wire::SslMode::Unspecified => Err(WireError::Missing("TargetTls.mode")),
-            wire::SslMode::SslDisable => Ok(Self::Disable),
-            wire::SslMode::SslAllow => Ok(Self::Allow),
-            wire::SslMode::SslPrefer => Ok(Self::Prefer),
-            wire::SslMode::SslRequire => Ok(Self::Require),
-            wire::SslMode::SslVerifyCa => Ok(Self::VerifyCa),
-            wire::SslMode::SslVerifyFull => Ok(Self::VerifyFull),
-        }
-    }
-}
-
-impl From<ChannelBinding> for wire::ChannelBinding {
-    fn from(binding: ChannelBinding) -> Self {
-        match binding {
-            ChannelBinding::Disable => Self::BindingDisable,
-            ChannelBinding::Prefer => Self::BindingPrefer,
-            ChannelBinding::Require => Self::BindingRequire,
-        }
-    }
-}
-
-impl TryFrom<wire::ChannelBinding> for ChannelBinding {
-    type Error = WireError;
-
-    fn try_from(wire: wire::ChannelBinding) -> Result<Self, WireError> {
-        match wire {
-            wire::ChannelBinding::Unspecified => {
-                Err(WireError::Missing("TargetTls.channel_binding"))
-            }
-            wire::ChannelBinding::BindingDisable => Ok(Self::Disable),
-            wire::ChannelBinding::BindingPrefer => Ok(Self::Prefer),
-            wire::ChannelBinding::BindingRequire => Ok(Self::Require),
-        }
+        Ok(Self {
+            mode,
+            roots,
+            client: client.transpose()?,
+            direct: wire.direct,
+            channel_binding,
+            sni: wire.sni,
+            revoked_pem: wire.revoked_pem,
+            min_version,
+            max_version,
+        })
     }
 }
 

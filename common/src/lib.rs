@@ -1,6 +1,6 @@
 //! What both sides of a cluster must agree on, and nothing else: no network, no files, no clock.
 //!
-//! In reading order: names ([`ids`]), what is asked for ([`plan`], [`target`]), what is executed
+//! In reading order: names ([`ids`]), what is asked for ([`plan`], [`target`], [`tls`]), what is executed
 //! ([`script`], [`workload`], [`random`]), when ([`schedule`]), what comes out ([`stats`],
 //! [`outcome`]).
 
@@ -12,4 +12,5 @@ pub mod schedule;
 pub mod script;
 pub mod stats;
 pub mod target;
+pub mod tls;
 pub mod workload;

@@ -3,7 +3,12 @@
 //! Knows nothing of agents' connections or of the state machine; writes to whatever `Write` it is
 //! given. Start at [`RunResult`].
 
+pub mod cluster;
+mod evidence;
+pub mod pgbench;
 mod result;
+mod scripts;
+mod table;
 mod timeline;
 
 pub use result::{

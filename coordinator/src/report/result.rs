@@ -13,8 +13,9 @@ use pgsurge_common::stats::{
     ConnectStats, Counts, ErrorCounts, Histogram, ScriptStats, StatementStats, Totals, Vitals,
 };
 
+use super::evidence;
 use super::timeline::TimelineEntry;
-use crate::verdict::Verdict;
+use crate::verdict::{self, Ending, Verdict};
 
 /// A run and its outcome.
 #[derive(Clone, Debug)]
@@ -39,16 +40,42 @@ pub struct RunResult {
     pub timeline: Vec<TimelineEntry>,
     /// Intervals of a live agent that never came.
     pub intervals_missing: u64,
-    /// Whether the server was seen to be the target itself (no pooler in between).
-    pub direct: bool,
     /// The target.
     pub server: ServerResult,
-    /// The run went to its planned end, or was interrupted or cut short.
+    /// Whether the run went to its planned end.
     pub status: Status,
-    /// Filled in when the run is judged.
+    /// Filled in by [`RunResult::judge`].
     pub verdict: Verdict,
-    /// Filled in when the run is judged.
+    /// Filled in by [`RunResult::judge`].
     pub exit_code: ExitCode,
+}
+
+impl RunResult {
+    /// So many transactions per second over the measured part.
+    #[must_use]
+    pub fn tps(&self, transactions: u64) -> f64 {
+        let seconds = self.merged.duration.as_secs_f64();
+        if seconds > 0.0 { transactions as f64 / seconds } else { 0.0 }
+    }
+
+    /// From the first agent's first transaction to the last agent's, each against its due time;
+    /// unknown without agents that said so.
+    #[must_use]
+    pub fn start_spread_us(&self) -> Option<u64> {
+        let offsets = || self.agents.iter().filter_map(AgentResult::start_offset_us);
+        Some(offsets().max()?.abs_diff(offsets().min()?))
+    }
+
+    /// Applies the rules of the verdict, and works out the exit code.
+    pub fn judge(&mut self) {
+        self.verdict = verdict::judge(&evidence::of(self));
+        self.exit_code = verdict::exit_code(Ending {
+            interrupted: self.status == Status::Interrupted,
+            clients_unfinished: self.merged.aborted_clients > 0,
+            invalid: !self.verdict.is_valid(),
+            expectation_missed: false,
+        });
+    }
 }
 
 /// Fingerprints by which runs are told apart and paired.
@@ -128,6 +155,13 @@ impl AgentResult {
     #[must_use]
     pub fn workers(&self) -> u32 {
         self.share.workers.iter().map(|w| u32::from(w.clients > 0)).sum()
+    }
+
+    /// CPU time over wall time of its busiest worker, over the measured part; of its worst interval if
+    /// it was lost.
+    #[must_use]
+    pub fn cpu_fraction(&self) -> f64 {
+        self.totals.as_ref().map_or(self.vitals.cpu_fraction, |t| t.cpu_fraction)
     }
 
     /// Lateness of its first transaction against the common start in microseconds, its clock's error
@@ -237,6 +271,9 @@ impl Default for ServerCount {
 pub enum Status {
     /// It did.
     Complete,
-    /// It was interrupted or cut short.
-    Partial,
+    /// It ended early for a reason of its own, such as `--exit-on-abort` or the loss of all agents, or
+    /// transactions were broken off by `--drain-timeout`.
+    CutShort,
+    /// Somebody ended it (a signal).
+    Interrupted,
 }

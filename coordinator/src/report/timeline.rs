@@ -15,6 +15,8 @@ pub struct TimelineEntry {
     pub p50_us: u64,
     /// 99th percentile, likewise.
     pub p99_us: u64,
+    /// Mean schedule lag in microseconds; only under `-R` and where anything was begun.
+    pub lag_mean_us: Option<f64>,
     /// Clients at work at its end.
     pub clients: u32,
     /// Agents alive.

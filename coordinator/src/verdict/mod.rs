@@ -1,7 +1,24 @@
-//! Reasons to trust or distrust a result, each checked by a rule of its own.
+//! Reasons to trust or distrust a result, each checked by a rule in a file of its own.
 //!
-//! Pure: plain numbers in, findings out. Thresholds are constants beside their rules, with reasons in
-//! `docs/measurement.md`.
+//! Pure: plain numbers in ([`Evidence`]), findings out. Thresholds are constants beside their rules,
+//! with reasons in `docs/measurement.md`.
+
+mod agent_lost;
+mod client_bound;
+mod clients_aborted;
+mod clients_missing;
+mod clock_unstable;
+mod count_mismatch;
+mod evidence;
+mod exit;
+mod histogram_clipped;
+mod intervals_missing;
+mod schedule_lag;
+mod short_run;
+mod start_spread;
+
+pub use evidence::{AgentEvidence, Comparison, Evidence, Planned, RateEvidence};
+pub use exit::{Ending, exit_code};
 
 /// What the rules found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,7 +46,7 @@ pub struct Finding {
     pub agent: Option<String>,
     /// What was seen, in the unit that `message` names.
     pub value: f64,
-    /// What would have been accepted.
+    /// The last value that would have been accepted.
     pub threshold: f64,
     /// For people.
     pub message: String,
@@ -42,4 +59,35 @@ pub enum Severity {
     Warning,
     /// The figures must not be used.
     Invalid,
+}
+
+/// Applies every rule, the ones that invalidate first.
+#[must_use]
+pub fn judge(evidence: &Evidence) -> Verdict {
+    let rules: [fn(&Evidence) -> Vec<Finding>; 11] = [
+        agent_lost::check,
+        intervals_missing::check,
+        count_mismatch::check,
+        histogram_clipped::check,
+        start_spread::check,
+        clock_unstable::check,
+        client_bound::check,
+        schedule_lag::check,
+        clients_missing::check,
+        clients_aborted::check,
+        short_run::check,
+    ];
+    Verdict { findings: rules.iter().flat_map(|rule| rule(evidence)).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Evidence, judge};
+
+    #[test]
+    fn a_run_without_blemish_has_no_findings() {
+        let verdict = judge(&Evidence::sound());
+        assert_eq!(verdict.findings, []);
+        assert!(verdict.is_valid());
+    }
 }

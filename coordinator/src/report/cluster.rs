@@ -1,0 +1,208 @@
+//! What only a cluster can say, below pgbench's lines: agents, percentiles, clocks, sessions, the
+//! server's own count, the verdict.
+//!
+//! No line contains `tps = `, `latency average` or any other label of pgbench's, so that whatever
+//! searches for those finds pgbench's lines only.
+
+use std::io::{self, Write};
+
+use pgsurge_common::stats::Histogram;
+
+use super::table::Table;
+use super::{AgentResult, RunResult, Status, evidence};
+use crate::verdict::{Comparison, Severity};
+
+/// The percentiles that every report shows, with their names.
+pub const PERCENTILES: [(&str, f64); 5] =
+    [("p50", 0.50), ("p90", 0.90), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// Prints the block.
+///
+/// # Errors
+/// The writer fails.
+pub fn report(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    writeln!(out)?;
+    writeln!(out, "run {}: {}", run.plan.run_id, state(run))?;
+    writeln!(out)?;
+    agents(out, run)?;
+    writeln!(out)?;
+    percentiles(out, run)?;
+    writeln!(out)?;
+    facts(out, run)?;
+    verdict(out, run)
+}
+
+fn state(run: &RunResult) -> String {
+    let measured = format!("{:.3} s measured", run.merged.duration.as_secs_f64());
+    match run.status {
+        Status::Complete => measured,
+        Status::CutShort => format!("{measured}, cut short"),
+        Status::Interrupted => format!("{measured}, interrupted"),
+    }
+}
+
+fn agents(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    let mut table = Table::new(&[
+        "agent",
+        "clients",
+        "workers",
+        "transactions",
+        "per s",
+        "p50 ms",
+        "p99 ms",
+        "max ms",
+        "cpu",
+        "start ms",
+        "clock ms",
+    ]);
+    for agent in &run.agents {
+        table.row(agent_row(run, agent));
+    }
+    if run.agents.len() > 1 {
+        let workers: u32 = run.agents.iter().map(AgentResult::workers).sum();
+        let clients: u32 = run.agents.iter().map(AgentResult::clients).sum();
+        let measured = run.merged.measured.transactions;
+        let mut row = vec!["all".into(), clients.to_string(), workers.to_string()];
+        row.extend([measured.to_string(), format!("{:.1}", run.tps(measured))]);
+        row.extend(three_times(&run.merged.response));
+        table.row(row);
+    }
+    table.print(out)
+}
+
+fn agent_row(run: &RunResult, agent: &AgentResult) -> Vec<String> {
+    let done = agent.counts.transactions;
+    let mut row =
+        vec![agent.name.clone(), agent.clients().to_string(), agent.workers().to_string()];
+    row.extend([done.to_string(), format!("{:.1}", run.tps(done))]);
+    row.extend(three_times(&agent.response));
+    row.push(format!("{:.0} %", 100.0 * agent.cpu_fraction()));
+    row.push(
+        agent.start_offset_us().map_or("-".into(), |us| format!("{:+.3}", us as f64 / 1000.0)),
+    );
+    row.push(format!("±{:.3}", agent.clock.error_us as f64 / 1000.0));
+    if let Some(lost) = &agent.lost {
+        row.push(format!("lost at {:.1} s", lost.at_s));
+    }
+    row
+}
+
+fn three_times(latency: &Histogram) -> [String; 3] {
+    [0.50, 0.99, 1.0].map(|q| ms(latency, q))
+}
+
+fn ms(latency: &Histogram, q: f64) -> String {
+    if latency.is_empty() {
+        return "-".into();
+    }
+    format!("{:.3}", latency.quantile_us(q) as f64 / 1000.0)
+}
+
+fn percentiles(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    let names = PERCENTILES.map(|(name, _)| name);
+    let mut heading = vec!["milliseconds"];
+    heading.extend(names);
+    heading.extend(["max", "mean", "count"]);
+    let mut table = Table::new(&heading);
+    let merged = &run.merged;
+    let connecting = Some(&run.connections.latency).filter(|latency| !latency.is_empty());
+    let rows = [
+        ("response time", Some(&merged.response)),
+        ("service time", merged.service.as_ref()),
+        ("schedule lag", merged.lag.as_ref()),
+        ("connecting", connecting),
+    ];
+    for (name, latency) in rows {
+        let Some(latency) = latency else { continue };
+        let mut row = vec![name.to_owned()];
+        row.extend(PERCENTILES.iter().map(|&(_, q)| ms(latency, q)));
+        row.push(ms(latency, 1.0));
+        let mean = latency.moments().mean_us() / 1000.0;
+        row.push(if latency.is_empty() { "-".into() } else { format!("{mean:.3}") });
+        row.push(latency.len().to_string());
+        table.row(row);
+    }
+    table.print(out)
+}
+
+/// One labelled line.
+fn fact(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "{label:<15} {text}")
+}
+
+fn facts(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    let connections = &run.connections;
+    let seconds = connections.elapsed_us as f64 / 1e6;
+    let sessions = match (connections.obtained, connections.wanted) {
+        (_, wanted) if run.plan.load.connect_per_transaction => {
+            format!("{wanted} clients, a new session for every transaction")
+        }
+        (obtained, wanted) => format!("{obtained} of {wanted} in {seconds:.3} s"),
+    };
+    fact(out, "sessions", &sessions)?;
+    if let Some(spread) = run.start_spread_us() {
+        let spread = format!("{:.3} ms from the first agent to the last", spread as f64 / 1000.0);
+        fact(out, "start spread", &spread)?;
+    }
+    warmup(out, run)?;
+    if !run.merged.errors.is_empty() {
+        let errors: Vec<String> =
+            run.merged.errors.0.iter().map(|(kind, n)| format!("{kind} x {n}")).collect();
+        fact(out, "errors", &errors.join(", "))?;
+    }
+    let evidence = evidence::of(run);
+    fact(out, "server commits", &comparison(&evidence.server_commits))?;
+    match &evidence.history_rows {
+        Comparison::NotCheckable(_) => Ok(()),
+        checked => fact(out, "history rows", &comparison(checked)),
+    }
+}
+
+fn warmup(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    let time = run.plan.load.warmup;
+    if time.is_zero() {
+        return Ok(());
+    }
+    let done = run.merged.warmup.transactions;
+    let text = format!("{} s with {done} transactions, in no figure above", time.as_secs_f64());
+    fact(out, "warm-up", &text)?;
+    if run.plan.load.rate_tps.is_some() {
+        let backlog = run.merged.inherited_backlog;
+        let text = format!("{backlog} transactions were due and not begun when measuring began");
+        fact(out, "backlog", &text)?;
+    }
+    Ok(())
+}
+
+fn comparison(count: &Comparison) -> String {
+    match count {
+        Comparison::NotCheckable(reason) => format!("not checkable: {reason}"),
+        Comparison::Exactly { server, fleet } if server == fleet => {
+            format!("{server}, as the agents counted")
+        }
+        Comparison::AtLeast { server, fleet } if server >= fleet => {
+            format!("{server}, at least the {fleet} that the agents counted")
+        }
+        Comparison::Exactly { server, fleet } | Comparison::AtLeast { server, fleet } => {
+            format!("{server}, but the agents counted {fleet}")
+        }
+    }
+}
+
+fn verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    let findings = &run.verdict.findings;
+    let word = match (run.verdict.is_valid(), findings.is_empty()) {
+        (true, true) => "valid",
+        (true, false) => "valid, with warnings",
+        (false, _) => "invalid",
+    };
+    fact(out, "verdict", word)?;
+    for finding in findings {
+        let severity = match finding.severity {
+            Severity::Warning => "warning",
+            Severity::Invalid => "invalid",
+        };
+        writeln!(out, "  {severity}: {}: {}", finding.code, finding.message)?;
+    }
+    Ok(())
+}

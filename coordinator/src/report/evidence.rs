@@ -1,0 +1,124 @@
+//! Cuts a run's result down to the plain numbers that the rules of the verdict look at.
+
+use pgsurge_common::plan::{End, ScriptSource};
+use pgsurge_common::stats::{Counts, Totals};
+
+use super::{AgentResult, RunResult, ServerCount, Status};
+use crate::verdict::{AgentEvidence, Comparison, Evidence, Planned, RateEvidence};
+
+/// The evidence of a run.
+#[must_use]
+pub(super) fn of(run: &RunResult) -> Evidence {
+    let merged = &run.merged;
+    let histograms = [
+        ("response time", Some(&merged.response)),
+        ("service time", merged.service.as_ref()),
+        ("schedule lag", merged.lag.as_ref()),
+    ];
+    let clipped = histograms.into_iter().filter_map(|(name, h)| Some((name, h?.clipped())));
+    Evidence {
+        agents: run.agents.iter().map(agent).collect(),
+        merged: merged.measured,
+        scripts: merged.scripts.iter().map(|s| s.counts).collect(),
+        samples: merged.response.len(),
+        clipped: clipped.collect(),
+        intervals_missing: run.intervals_missing,
+        sessions_wanted: run.connections.wanted,
+        sessions_obtained: run.connections.obtained,
+        aborted_clients: merged.aborted_clients,
+        rate: rate(run),
+        server_commits: compare(run, &run.server.commits, commits(run)),
+        history_rows: compare(run, &run.server.history_rows, history_rows(run)),
+    }
+}
+
+fn agent(agent: &AgentResult) -> AgentEvidence {
+    let totals = agent.totals.as_ref();
+    AgentEvidence {
+        name: agent.name.clone(),
+        clients: agent.clients(),
+        intervals: agent.counts,
+        totals: totals.map(|t| t.measured),
+        by_client: totals.map(|t| t.clients.iter().map(|c| c.transactions).sum()),
+        start_offset_us: agent.start_offset_us(),
+        clock_error_us: agent.clock.error_us,
+        clock_drift_us: agent.clock.drift_us,
+        cpu_fraction: agent.cpu_fraction(),
+        loop_lag_us: agent.vitals.loop_lag_us,
+        lost: agent.lost.as_ref().map(|lost| (lost.at_s, lost.reason.clone())),
+    }
+}
+
+fn rate(run: &RunResult) -> Option<RateEvidence> {
+    let load = &run.plan.load;
+    let planned = match load.end {
+        End::Transactions(each) => {
+            Planned::Transactions(each.saturating_mul(u64::from(load.clients)))
+        }
+        End::Duration(time) => Planned::Time(time),
+    };
+    Some(RateEvidence {
+        requested_tps: load.rate_tps?,
+        planned,
+        duration: run.merged.duration,
+        lag_means_us: run.timeline.iter().filter_map(|entry| entry.lag_mean_us).collect(),
+    })
+}
+
+/// Totals of all agents, if none was lost.
+fn all_totals(run: &RunResult) -> Result<Vec<&Totals>, String> {
+    let totals = run.agents.iter().map(|agent| agent.totals.as_ref());
+    totals.collect::<Option<_>>().ok_or_else(|| "an agent was lost".into())
+}
+
+/// Commits that the server must have counted for the agents.
+fn commits(run: &RunResult) -> Result<u64, String> {
+    let totals = all_totals(run)?;
+    if let Some(reason) = totals.iter().flat_map(|t| &t.commits_unpredictable).next() {
+        return Err(reason.clone());
+    }
+    Ok(totals.iter().map(|t| t.measured.commits + t.warmup.commits + t.extra_commits).sum())
+}
+
+/// Rows that the built-in scripts must have added to `pgbench_history`.
+fn history_rows(run: &RunResult) -> Result<u64, String> {
+    let scripts = &run.plan.workload.scripts;
+    if scripts.iter().any(|s| !s.builtin) {
+        return Err("scripts other than pgbench's own may write it too".into());
+    }
+    if !scripts.iter().any(writes_history) {
+        return Err("no script writes it".into());
+    }
+    all_totals(run)?;
+    let merged = &run.merged;
+    if scripts.iter().all(writes_history) {
+        return Ok(merged.measured.transactions + merged.warmup.transactions);
+    }
+    if merged.warmup != Counts::default() {
+        return Err("the warm-up is not counted by script".into());
+    }
+    let of_writers =
+        scripts.iter().zip(&merged.scripts).filter(|(script, _)| writes_history(script));
+    Ok(of_writers.map(|(_, stats)| stats.counts.transactions).sum())
+}
+
+fn writes_history(script: &ScriptSource) -> bool {
+    let needle = b"pgbench_history";
+    script.builtin && script.text.windows(needle.len()).any(|part| part == needle)
+}
+
+/// Equality where all that was begun has been seen to end; otherwise what was broken off may have
+/// been committed without a report.
+fn compare(run: &RunResult, server: &ServerCount, fleet: Result<u64, String>) -> Comparison {
+    let server = match server {
+        ServerCount::Counted(n) => *n,
+        ServerCount::NotCheckable(reason) => return Comparison::NotCheckable(reason.clone()),
+    };
+    match fleet {
+        Err(reason) => Comparison::NotCheckable(reason),
+        Ok(fleet) if run.status == Status::Complete && run.merged.aborted_clients == 0 => {
+            Comparison::Exactly { server, fleet }
+        }
+        Ok(fleet) => Comparison::AtLeast { server, fleet },
+    }
+}

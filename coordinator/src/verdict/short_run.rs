@@ -1,0 +1,68 @@
+//! `short-run`: too few samples for the percentiles shown.
+
+use super::{Evidence, Finding, Severity};
+
+/// The highest percentile that every report shows.
+const HIGHEST: f64 = 0.999;
+
+/// So many samples must lie above a percentile. Their number is binomial, so with ten the share that
+/// really lies above it is known to about a third (1/sqrt 10); with fewer the figure is little more
+/// than one of the extremes.
+pub const SAMPLES_ABOVE: f64 = 10.0;
+
+/// The least number of samples for the percentile of share `q`.
+#[must_use]
+pub fn samples_for(q: f64) -> f64 {
+    (SAMPLES_ABOVE / (1.0 - q)).round()
+}
+
+pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
+    let (seen, needed) = (evidence.samples as f64, samples_for(HIGHEST));
+    if seen >= needed {
+        return Vec::new();
+    }
+    let shaky = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)]
+        .into_iter()
+        .find(|&(_, q)| seen < samples_for(q))
+        .map_or("p99.9 is", |(name, _)| match name {
+            "p50" => "p50 and all above are",
+            "p90" => "p90 and all above are",
+            "p95" => "p95 and all above are",
+            _ => "p99 and p99.9 are",
+        });
+    vec![Finding {
+        code: "short-run",
+        severity: Severity::Warning,
+        agent: None,
+        value: seen,
+        threshold: needed,
+        message: format!("{seen} transactions are too few, {shaky} chance; p99.9 takes {needed}"),
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Evidence, check};
+
+    #[test]
+    fn each_percentile_needs_ten_samples_above_it() {
+        let cases = [
+            (10_000, None),
+            (9_999, Some("p99.9 is")),
+            (1_000, Some("p99.9 is")),
+            (999, Some("p99 and p99.9 are")),
+            (199, Some("p95 and all above are")),
+            (99, Some("p90 and all above are")),
+            (19, Some("p50 and all above are")),
+            (0, Some("p50 and all above are")),
+        ];
+        for (samples, expected) in cases {
+            let evidence = Evidence { samples, ..Evidence::sound() };
+            let message = check(&evidence).first().map(|f| f.message.clone());
+            assert_eq!(message.is_some(), expected.is_some(), "{samples}");
+            if let (Some(message), Some(expected)) = (message, expected) {
+                assert!(message.contains(expected), "{samples}: {message}");
+            }
+        }
+    }
+}

@@ -1,1 +1,8 @@
-//! Filled by its own commit.
+//! Everything that happens on a load host.
+//!
+//! In reading order: the share of a run ([`load`]), how it is executed ([`worker`]), and whether this
+//! host was the limit ([`vitals`]).
+
+pub mod load;
+pub mod vitals;
+mod worker;

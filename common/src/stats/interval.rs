@@ -85,6 +85,22 @@ impl Interval {
         }
     }
 
+    /// Forgets everything and becomes another interval; keeps the memory.
+    pub fn reset(&mut self, phase: Phase, index: u32) {
+        self.phase = phase;
+        self.index = index;
+        self.counts = Counts::default();
+        self.response.clear();
+        self.service.iter_mut().chain(&mut self.lag).for_each(Histogram::clear);
+        for script in &mut self.scripts {
+            script.counts = Counts::default();
+            script.response.clear();
+        }
+        self.errors.0.clear();
+        self.clients = 0;
+        self.vitals = Vitals::default();
+    }
+
     /// Adds the results of another worker or agent for the same interval; clients add up, vitals worsen.
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);

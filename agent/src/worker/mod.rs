@@ -1,0 +1,60 @@
+//! One OS thread with its own single-threaded runtime, its share of the clients, and statistics that
+//! nobody else writes to.
+//!
+//! In reading order: time ([`clock`], [`timer`], [`start`]), what comes out ([`recorder`],
+//! [`notices`]), how workers are started and heard ([`crew`], [`gather`]), what one does ([`run`]).
+//! Workers share nothing on the hot path; they meet where sessions are opened and once a second.
+
+mod clock;
+mod crew;
+mod gather;
+mod notices;
+mod recorder;
+mod run;
+mod start;
+mod timer;
+
+use pgsurge_common::ids::WorkerId;
+use pgsurge_common::stats::{ClientCount, Interval, StatementStats};
+
+pub(crate) use crew::Crew;
+pub(crate) use start::Start;
+
+use crate::load::{Notice, Ready, Stop};
+
+/// What the owner of a load tells each worker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Command {
+    /// The common start was named or called off; see [`Start`].
+    StartChanged,
+    /// End.
+    Stop(Stop),
+}
+
+/// What a worker tells the gatherer.
+pub(crate) enum WorkerEvent {
+    /// Its sessions are open, or as many as could be had.
+    Connected(Box<Ready>),
+    /// An interval is over.
+    Interval(Box<Interval>),
+    /// A line for the user.
+    Notice(Notice),
+    /// A client aborted and the whole run is to end.
+    Abort(WorkerId),
+    /// Its sessions are closed.
+    Done(Box<WorkerResult>),
+}
+
+/// What a worker counted apart from its intervals.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkerResult {
+    tally: recorder::Tally,
+    extra_commits: u64,
+    commits_unpredictable: Vec<String>,
+    aborted: Vec<(u32, String)>,
+    aborted_clients: u32,
+    dropped_backlog: u64,
+    statements: Vec<Vec<StatementStats>>,
+    clients: Vec<ClientCount>,
+    cpu_fraction: f64,
+}

@@ -1,0 +1,333 @@
+//! A worker's statistics: the interval in progress of each phase, and totals counted apart from them.
+//!
+//! Owned by one worker, so nothing here locks. Intervals roll when something ends after their own
+//! end (that time has been read already) and by the worker's clock when nothing happens. Recording
+//! allocates nothing: intervals that were merged come back as spares.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pgsurge_common::outcome::ErrorClass;
+use pgsurge_common::plan::Plan;
+use pgsurge_common::stats::{Counts, ErrorCounts, Interval, Phase};
+
+use super::clock::{RunTime, Timeline};
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It is done.
+    Success,
+    /// It failed for good, without ending its client.
+    Failed(ErrorClass),
+    /// It was never sent, since it would have been too late.
+    Skipped,
+}
+
+/// One transaction, as it is booked.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// The phase in which it was due.
+    pub phase: Phase,
+    /// Number of its script.
+    pub script: usize,
+    /// When it was due (`-R`) or began.
+    pub due: RunTime,
+    /// When it began.
+    pub begun: RunTime,
+    /// When it ended.
+    pub end: RunTime,
+    /// How it ended.
+    pub ended: Ended,
+    /// Tries beyond the first.
+    pub retries: u32,
+    /// Commits that the server must have counted for it.
+    pub commits: u32,
+}
+
+/// What the figures of a plan need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Scripts with figures of their own: none, or at least two.
+    pub scripts: usize,
+    /// Response time, service time and lag differ (`-R`).
+    pub rate_limited: bool,
+    /// Above this many microseconds a transaction is late (`-L`).
+    pub latency_limit_us: Option<u64>,
+}
+
+impl Shape {
+    /// What a plan asks for.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let scripts = plan.workload.scripts.len();
+        Self {
+            scripts: if scripts > 1 { scripts } else { 0 },
+            rate_limited: plan.load.rate_tps.is_some(),
+            latency_limit_us: plan.load.latency_limit_us,
+        }
+    }
+
+    /// Memory of one interval in bytes, nearly all of it histograms.
+    #[must_use]
+    pub fn interval_bytes(&self) -> u64 {
+        const HISTOGRAM: u64 = 190 * 1024;
+        let histograms = 1 + 2 * usize::from(self.rate_limited) + self.scripts;
+        HISTOGRAM * u64::try_from(histograms).unwrap_or(u64::MAX / HISTOGRAM)
+    }
+}
+
+/// Empty intervals that wait to be used again. Touched once an interval, never by a transaction.
+#[derive(Clone, Debug)]
+pub struct Spares {
+    shape: Shape,
+    most: usize,
+    waiting: Arc<Mutex<Vec<Box<Interval>>>>,
+}
+
+impl Spares {
+    /// No spares yet; keeps at most `most`.
+    #[must_use]
+    pub fn new(shape: Shape, most: usize) -> Self {
+        Self { shape, most, waiting: Arc::default() }
+    }
+
+    /// An empty interval, a spare one if there is one.
+    #[must_use]
+    pub fn take(&self, phase: Phase, index: u32) -> Box<Interval> {
+        let spare = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some(mut interval) = spare else {
+            let Shape { scripts, rate_limited, .. } = self.shape;
+            return Box::new(Interval::new(phase, index, scripts, rate_limited));
+        };
+        interval.reset(phase, index);
+        interval
+    }
+
+    /// Gives an interval back.
+    pub fn give(&self, interval: Box<Interval>) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() < self.most {
+            waiting.push(interval);
+        }
+    }
+}
+
+/// Counted apart from the intervals, so that the two check each other (I1).
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// The measured part.
+    pub measured: Counts,
+    /// The warm-up.
+    pub warmup: Counts,
+    /// Errors of the whole run.
+    pub errors: ErrorCounts,
+    /// Worst lateness of the first transaction against its due time.
+    pub first_lateness_us: Option<u64>,
+    /// End of the last transaction, since the measured part began.
+    pub last_end_us: u64,
+}
+
+/// See the module. `close` receives each interval when it is over.
+pub struct Recorder {
+    timeline: Timeline,
+    shape: Shape,
+    spares: Spares,
+    close: Box<dyn FnMut(Box<Interval>)>,
+    warmup: Option<Box<Interval>>,
+    measure: Box<Interval>,
+    /// Transactions of the warm-up that were begun (or are waited for) and have not ended.
+    warmup_in_flight: u32,
+    /// Clients still at work.
+    clients: u32,
+    tally: Tally,
+}
+
+impl Recorder {
+    /// A recorder for `clients` clients. `close` gets each interval that is over, with everything
+    /// but its vitals filled in.
+    pub fn new(
+        timeline: Timeline,
+        spares: Spares,
+        clients: u32,
+        close: Box<dyn FnMut(Box<Interval>)>,
+    ) -> Self {
+        let warmup = timeline.has_warmup().then(|| spares.take(Phase::Warmup, 0));
+        let measure = spares.take(Phase::Measure, 0);
+        let shape = spares.shape;
+        let tally = Tally::default();
+        Self {
+            timeline,
+            shape,
+            spares,
+            close,
+            warmup,
+            measure,
+            warmup_in_flight: 0,
+            clients,
+            tally,
+        }
+    }
+
+    /// A transaction is under way (or its client waits for its due time).
+    pub fn enter(&mut self, phase: Phase) {
+        self.warmup_in_flight += u32::from(phase == Phase::Warmup);
+    }
+
+    /// The first statement of a transaction is about to be sent.
+    pub fn begun(&mut self, due: RunTime, begun: RunTime) {
+        if self.tally.first_lateness_us.is_none() {
+            self.tally.first_lateness_us = Some(begun.us_since(due));
+        }
+    }
+
+    /// The transaction that was entered has ended, whether it is booked or not.
+    pub fn leave(&mut self, phase: Phase) {
+        self.warmup_in_flight -= u32::from(phase == Phase::Warmup);
+    }
+
+    /// Books a transaction in the interval in which it ended.
+    pub fn book(&mut self, sample: &Sample) {
+        let shape = self.shape;
+        self.tally_up(sample);
+        let interval = self.interval_at(sample.phase, sample.end);
+        count(&mut interval.counts, sample, shape.latency_limit_us);
+        if let Some(script) = interval.scripts.get_mut(sample.script) {
+            count(&mut script.counts, sample, shape.latency_limit_us);
+            if sample.ended == Ended::Success {
+                script.response.record(sample.end.us_since(sample.due));
+            }
+        }
+        if sample.ended != Ended::Success {
+            return;
+        }
+        interval.response.record(sample.end.us_since(sample.due));
+        if let Some(service) = &mut interval.service {
+            service.record(sample.end.us_since(sample.begun));
+        }
+        if let Some(lag) = &mut interval.lag {
+            lag.record(sample.begun.us_since(sample.due));
+        }
+    }
+
+    fn tally_up(&mut self, sample: &Sample) {
+        let own = match sample.phase {
+            Phase::Warmup => &mut self.tally.warmup,
+            Phase::Measure => &mut self.tally.measured,
+        };
+        count(own, sample, self.shape.latency_limit_us);
+        if sample.phase == Phase::Measure {
+            self.tally.last_end_us =
+                self.tally.last_end_us.max(self.timeline.us_measured(sample.end));
+        }
+    }
+
+    /// A client spent time on opening (then `opened` is 1) or closing a session between transactions.
+    pub fn connection(&mut self, phase: Phase, at: RunTime, opened: u64, us: u64) {
+        let own = match phase {
+            Phase::Warmup => &mut self.tally.warmup,
+            Phase::Measure => &mut self.tally.measured,
+        };
+        own.connects += opened;
+        own.connect_us += us;
+        let interval = self.interval_at(phase, at);
+        interval.counts.connects += opened;
+        interval.counts.connect_us += us;
+    }
+
+    /// The server or the system reported an error.
+    pub fn error(&mut self, phase: Phase, at: RunTime, kind: &str) {
+        self.tally.errors.add(kind, 1);
+        self.interval_at(phase, at).errors.add(kind, 1);
+    }
+
+    /// A client is done.
+    pub fn client_left(&mut self) {
+        self.clients -= 1;
+    }
+
+    /// Clients still at work.
+    pub fn clients(&self) -> u32 {
+        self.clients
+    }
+
+    /// Closes all intervals that are over at `now`.
+    pub fn roll(&mut self, now: RunTime) {
+        if self.timeline.is_measuring(now) && self.warmup_in_flight == 0 {
+            self.end_warmup();
+        } else if self.warmup.is_some() {
+            self.interval_at(Phase::Warmup, now);
+        }
+        if self.timeline.is_measuring(now) {
+            self.interval_at(Phase::Measure, now);
+        }
+    }
+
+    /// Closes what is left, at the end of the load.
+    pub fn finish(mut self, now: RunTime) -> Tally {
+        self.warmup_in_flight = 0;
+        self.roll(now);
+        if !self.timeline.is_measuring(now)
+            && let Some(last) = self.warmup.take()
+        {
+            self.hand_over(last);
+        }
+        let Self { timeline, measure, mut close, tally, .. } = self;
+        if timeline.is_measuring(now) {
+            close(measure);
+        }
+        tally
+    }
+
+    fn end_warmup(&mut self) {
+        if self.warmup.is_some() {
+            let beginning = RunTime::from_us(self.timeline.window().measure_start_us);
+            self.interval_at(Phase::Warmup, beginning);
+        }
+        if let Some(last) = self.warmup.take() {
+            self.hand_over(last);
+        }
+    }
+
+    /// The interval of `phase` in which something ends at `end`, after closing those before it.
+    fn interval_at(&mut self, phase: Phase, end: RunTime) -> &mut Interval {
+        let index = self.timeline.index(phase, end);
+        while self.current(phase).index < index {
+            let next = self.current(phase).index + 1;
+            let next = self.spares.take(phase, next);
+            let over = std::mem::replace(self.current(phase), next);
+            self.hand_over(over);
+        }
+        self.current(phase)
+    }
+
+    fn current(&mut self, phase: Phase) -> &mut Box<Interval> {
+        match (phase, &mut self.warmup) {
+            (Phase::Warmup, Some(warmup)) => warmup,
+            // Without a warm-up nothing can be due in it.
+            (Phase::Warmup, None) | (Phase::Measure, _) => &mut self.measure,
+        }
+    }
+
+    fn hand_over(&mut self, mut over: Box<Interval>) {
+        over.clients = self.clients;
+        (self.close)(over);
+    }
+}
+
+/// Adds one transaction to counters.
+fn count(counts: &mut Counts, sample: &Sample, latency_limit_us: Option<u64>) {
+    match sample.ended {
+        Ended::Success => {
+            counts.transactions += 1;
+            let response = sample.end.us_since(sample.due);
+            counts.late += u64::from(latency_limit_us.is_some_and(|limit| response > limit));
+        }
+        Ended::Failed(ErrorClass::Serialization) => counts.serialization_failures += 1,
+        Ended::Failed(ErrorClass::Deadlock) => counts.deadlock_failures += 1,
+        Ended::Failed(ErrorClass::Other) => counts.other_failures += 1,
+        Ended::Skipped => counts.skipped += 1,
+    }
+    counts.retried += u64::from(sample.retries > 0);
+    counts.retries += u64::from(sample.retries);
+    counts.commits += u64::from(sample.commits);
+}

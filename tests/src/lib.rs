@@ -1,10 +1,11 @@
 //! The harness of the end-to-end suites: real parts started for a test and gone with it, each wait
 //! with a deadline.
 //!
-//! In reading order: programs as processes ([`program`], [`process`]), real servers ([`postgres`]), and
-//! the repository as text ([`sources`]). Knows what the parts are called and how they are started,
-//! never how they work inside.
+//! In reading order: programs as processes ([`program`], [`process`]), real servers ([`postgres`])
+//! and one whose speed is known ([`fake_server`]), and the repository as text ([`sources`]). Knows
+//! what the parts are called and how they are started, never how they work inside.
 
+pub mod fake_server;
 pub mod postgres;
 pub mod process;
 pub mod program;

@@ -1,13 +1,11 @@
 //! The harness itself: what the suites build on must not lie to them.
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::Duration;
 
 use pgsurge_tests::process::{Running, command, eventually};
-use rustix::process::{Pid, Signal, test_kill_process};
 
-const SOON: Duration = Duration::from_secs(20);
+use super::SOON;
+use rustix::process::{Pid, Signal, test_kill_process};
 
 fn is_alive(pid: u32) -> bool {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();

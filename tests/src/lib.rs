@@ -2,11 +2,15 @@
 //! with a deadline.
 //!
 //! In reading order: programs as processes ([`program`], [`process`]), real servers ([`postgres`])
-//! and one whose speed is known ([`fake_server`]), and the repository as text ([`sources`]). Knows
-//! what the parts are called and how they are started, never how they work inside.
+//! and one whose speed is known ([`fake_server`]), what surrounds them ([`hosts`], [`proxy`],
+//! [`wall_clock`]), and the repository as text ([`sources`]). Knows what the parts are called and how
+//! they are started, never how they work inside.
 
 pub mod fake_server;
+pub mod hosts;
 pub mod postgres;
 pub mod process;
 pub mod program;
+pub mod proxy;
 pub mod sources;
+pub mod wall_clock;

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// For each package: the packages of this workspace it may name, and the crates it must not.
 const MAY_KNOW: &[(&str, &[&str], &[&str])] = &[
     ("pgsurge-common", &[], &["tonic", "prost", "tokio", "hyper", "rustix", "socket2"]),
-    ("pgsurge-proto", &["pgsurge-common"], &["tokio", "hyper", "rustls", "postgres"]),
+    ("pgsurge-proto", &["pgsurge-common"], &["tokio-postgres", "postgres-protocol", "rustls"]),
     ("pgsurge-agent", &["pgsurge-common", "pgsurge-proto"], &["tokio-postgres", "clap"]),
     (
         "pgsurge-coordinator",

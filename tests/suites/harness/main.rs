@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod fake_server;
+mod faults;
 mod process;
 
 use std::time::Duration;

@@ -62,14 +62,26 @@ pub struct Ready {
     pub direct: Option<bool>,
 }
 
-/// A line for the user's stderr, printed as it is.
+/// A line for the user's stderr.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The client that it is about, if any.
     pub client: Option<ClientId>,
-    /// One or more lines without the last line end. Those of our own begin with the program's name, those
-    /// of the server or of a script do not.
+    /// How it is to be printed.
+    pub level: NoticeLevel,
+    /// One or more lines without the last line end.
     pub text: String,
+}
+
+/// How a notice is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeLevel {
+    /// As it is: what the server or a script said.
+    Raw,
+    /// With the program's name before it.
+    Info,
+    /// With the program's name and `error:` before it.
+    Error,
 }
 
 /// Why a load cannot be prepared.

@@ -6,10 +6,7 @@ use std::cell::Cell;
 
 use pgsurge_common::ids::ClientId;
 
-use crate::load::Notice;
-
-/// What our own lines begin with, where pgbench has its name.
-const PROGRAM: &str = "pgsurge";
+use crate::load::{Notice, NoticeLevel};
 
 /// Lines that a worker may say a second; a thousand clients may all abort at once and say so.
 const PER_REFILL: u32 = 1000;
@@ -45,28 +42,29 @@ impl Budget {
         let swallowed = self.swallowed.take();
         (swallowed > 0).then(|| Notice {
             client: None,
-            text: format!("{PROGRAM}: {swallowed} further messages of this second are not shown"),
+            level: NoticeLevel::Info,
+            text: format!("{swallowed} further messages of this second are not shown"),
         })
     }
 }
 
 impl Notice {
-    /// An error that a client met, marked as pgbench marks its own.
+    /// An error that a client met.
     #[must_use]
-    pub fn error(client: ClientId, text: &str) -> Self {
-        Self { client: Some(client), text: format!("{PROGRAM}: error: {text}") }
+    pub fn error(client: ClientId, text: String) -> Self {
+        Self { client: Some(client), level: NoticeLevel::Error, text }
     }
 
     /// Something about a client that is no error in itself.
     #[must_use]
-    pub fn info(client: ClientId, text: &str) -> Self {
-        Self { client: Some(client), text: format!("{PROGRAM}: {text}") }
+    pub fn info(client: ClientId, text: String) -> Self {
+        Self { client: Some(client), level: NoticeLevel::Info, text }
     }
 
     /// What the server or a script said in a client's session.
     #[must_use]
     pub fn raw(client: ClientId, text: String) -> Self {
-        Self { client: Some(client), text }
+        Self { client: Some(client), level: NoticeLevel::Raw, text }
     }
 }
 
@@ -82,7 +80,7 @@ mod tests {
         let told = budget.refill().map(|notice| notice.text);
         assert_eq!(
             told.as_deref(),
-            Some("pgsurge: 7 further messages of this second are not shown")
+            Some("7 further messages of this second are not shown")
         );
         assert!(budget.refill().is_none());
         assert!(budget.spend());

@@ -78,10 +78,7 @@ mod tests {
         let said = (0..PER_REFILL + 7).filter(|_| budget.spend()).count();
         assert_eq!(said, 1000);
         let told = budget.refill().map(|notice| notice.text);
-        assert_eq!(
-            told.as_deref(),
-            Some("7 further messages of this second are not shown")
-        );
+        assert_eq!(told.as_deref(), Some("7 further messages of this second are not shown"));
         assert!(budget.refill().is_none());
         assert!(budget.spend());
     }

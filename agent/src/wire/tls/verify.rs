@@ -1,0 +1,246 @@
+//! Checking the server's certificate as far as `sslmode` asks, accepting what OpenSSL accepts.
+//!
+//! webpki checks chains. Two kinds of certificate that the PostgreSQL manual itself shows how to make are
+//! not for webpki and are checked here: a server certificate that is its own authority, and one of
+//! version 1 signed by a known authority.
+
+use std::fmt;
+use std::sync::Arc;
+
+use pgsurge_common::target::{Roots, SslMode, Tls};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{
+    CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm,
+    UnixTime,
+};
+
+use super::super::error::ConnectError;
+use super::certificate::Certificate;
+use super::names::match_name;
+use super::{certificates, tls_error};
+
+/// How far the server's certificate is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Not at all: the channel is private, the other end unknown.
+    Anybody,
+    /// It must come from a known authority.
+    Chain,
+    /// It must also be made for the host's name.
+    ChainAndName,
+}
+
+impl Trust {
+    /// What `mode` asks for; with a root certificate at hand `require` is as strict as `verify-ca`.
+    pub(super) fn of(mode: SslMode, has_roots: bool) -> Self {
+        match mode {
+            SslMode::VerifyFull => Self::ChainAndName,
+            SslMode::VerifyCa => Self::Chain,
+            SslMode::Require if has_roots => Self::Chain,
+            _ => Self::Anybody,
+        }
+    }
+}
+
+/// The check of certificates and handshake signatures.
+pub(super) struct Verifier {
+    trust: Trust,
+    chain: Option<Arc<WebPkiServerVerifier>>,
+    anchors: Vec<CertificateDer<'static>>,
+    revokes: bool,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verifier").field("trust", &self.trust).finish_non_exhaustive()
+    }
+}
+
+impl Verifier {
+    /// Loads the authorities that `trust` needs.
+    pub(super) fn new(
+        provider: &Arc<CryptoProvider>,
+        trust: Trust,
+        tls: &Tls,
+    ) -> Result<Self, ConnectError> {
+        let algorithms = provider.signature_verification_algorithms;
+        let revokes = tls.revoked_pem.is_some();
+        if trust == Trust::Anybody {
+            return Ok(Self { trust, chain: None, anchors: Vec::new(), revokes, algorithms });
+        }
+        let anchors = authorities(&tls.roots)?;
+        let mut store = RootCertStore::empty();
+        let (_, unusable) = store.add_parsable_certificates(anchors.iter().cloned());
+        if store.is_empty() {
+            let message = format!("none of the {unusable} root certificates can be used");
+            return Err(tls_error(message));
+        }
+        let mut builder =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider));
+        if let Some(pem) = &tls.revoked_pem {
+            let lists: Result<Vec<_>, _> =
+                CertificateRevocationListDer::pem_slice_iter(pem.as_bytes()).collect();
+            let lists = lists.map_err(|error| tls_error(format!("sslcrl: {error}")))?;
+            builder = builder.with_crls(lists).allow_unknown_revocation_status();
+        }
+        let chain = builder.build().map_err(|error| tls_error(format!("sslcrl: {error}")))?;
+        Ok(Self { trust, chain: Some(chain), anchors, revokes, algorithms })
+    }
+
+    fn check_chain(
+        &self,
+        server: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        let Some(chain) = &self.chain else {
+            return Ok(());
+        };
+        let Err(error) = chain.verify_server_cert(server, between, name, &[], now) else {
+            return Ok(());
+        };
+        match error {
+            // The name is looked at last and, by libpq's rules, elsewhere.
+            Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            ) => Ok(()),
+            error if self.is_anchor(server, now) || self.is_old_but_signed(server, now) => {
+                if self.revokes { Err(error) } else { Ok(()) }
+            }
+            error => Err(error),
+        }
+    }
+
+    /// Whether the server's certificate is itself one of the authorities.
+    fn is_anchor(&self, server: &CertificateDer<'_>, now: UnixTime) -> bool {
+        self.anchors.iter().any(|anchor| anchor.as_ref() == server.as_ref())
+            && Certificate::parse(server).is_some_and(|server| server.is_valid_at(now))
+    }
+
+    /// Whether it is of version 1 and signed by one of the authorities.
+    fn is_old_but_signed(&self, server: &CertificateDer<'_>, now: UnixTime) -> bool {
+        let Some(server) = Certificate::parse(server).filter(|server| server.version < 3) else {
+            return false;
+        };
+        let signed_by = |issuer: &Certificate<'_>| {
+            issuer.subject == server.issuer
+                && issuer.is_valid_at(now)
+                && self.algorithms.all.iter().any(|algorithm| {
+                    algorithm.signature_alg_id().as_ref() == server.signature_algorithm
+                        && verifies(*algorithm, issuer, server.signed, server.signature)
+                })
+        };
+        server.is_valid_at(now)
+            && self.anchors.iter().filter_map(|der| Certificate::parse(der)).any(|i| signed_by(&i))
+    }
+
+    /// Checks a handshake signature by a certificate that webpki does not read.
+    fn check_old_signature(
+        &self,
+        message: &[u8],
+        server: &Certificate<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let by_scheme = self.algorithms.mapping.iter().find(|(scheme, _)| *scheme == signed.scheme);
+        let algorithms = by_scheme.map_or(&[][..], |(_, algorithms)| *algorithms);
+        let valid = algorithms
+            .iter()
+            .any(|algorithm| verifies(*algorithm, server, message, signed.signature()));
+        if valid {
+            Ok(HandshakeSignatureValid::assertion())
+        } else {
+            Err(Error::InvalidCertificate(CertificateError::BadSignature))
+        }
+    }
+}
+
+fn verifies(
+    algorithm: &dyn SignatureVerificationAlgorithm,
+    signer: &Certificate<'_>,
+    message: &[u8],
+    signature: &[u8],
+) -> bool {
+    algorithm.public_key_alg_id().as_ref() == signer.key_algorithm
+        && algorithm.verify_signature(signer.key, message, signature).is_ok()
+}
+
+fn old(server: &CertificateDer<'_>) -> bool {
+    Certificate::parse(server).is_some_and(|server| server.version < 3)
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        server: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        _ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.trust == Trust::Anybody {
+            return Ok(ServerCertVerified::assertion());
+        }
+        self.check_chain(server, between, name, now)?;
+        let matches = |server: &CertificateDer<'_>| {
+            Certificate::parse(server).is_some_and(|parsed| match_name(&parsed, &name.to_str()))
+        };
+        if self.trust == Trust::ChainAndName && !matches(server) {
+            return Err(Error::InvalidCertificate(CertificateError::NotValidForName));
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        server: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        match Certificate::parse(server) {
+            Some(parsed) if old(server) => self.check_old_signature(message, &parsed, signed),
+            _ => rustls::crypto::verify_tls12_signature(message, server, signed, &self.algorithms),
+        }
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        server: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        match Certificate::parse(server) {
+            Some(parsed) if old(server) => self.check_old_signature(message, &parsed, signed),
+            _ => rustls::crypto::verify_tls13_signature(message, server, signed, &self.algorithms),
+        }
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+fn authorities(roots: &Roots) -> Result<Vec<CertificateDer<'static>>, ConnectError> {
+    match roots {
+        Roots::Pem(pem) => certificates(pem, "root certificate"),
+        Roots::System => {
+            let found = rustls_native_certs::load_native_certs();
+            if found.certs.is_empty() {
+                let message = "sslrootcert=system: no certificates found on this system \
+                               (install ca-certificates)";
+                return Err(tls_error(message));
+            }
+            Ok(found.certs)
+        }
+        Roots::None => Err(tls_error(
+            "root certificate file is missing; provide it with sslrootcert, use the system's \
+             trusted roots with sslrootcert=system, or change sslmode to disable server \
+             certificate verification",
+        )),
+    }
+}

@@ -110,13 +110,14 @@ fn writes_history(script: &ScriptSource) -> bool {
 /// Equality where all that was begun has been seen to end; otherwise what was broken off may have
 /// been committed without a report.
 fn compare(run: &RunResult, server: &ServerCount, fleet: Result<u64, String>) -> Comparison {
-    let server = match server {
-        ServerCount::Counted(n) => *n,
+    let (server, alone) = match server {
+        ServerCount::Counted(n) => (*n, true),
+        ServerCount::CountedAmongOthers(n) => (*n, false),
         ServerCount::NotCheckable(reason) => return Comparison::NotCheckable(reason.clone()),
     };
     match fleet {
         Err(reason) => Comparison::NotCheckable(reason),
-        Ok(fleet) if run.status == Status::Complete && run.merged.aborted_clients == 0 => {
+        Ok(fleet) if alone && run.status == Status::Complete && run.merged.aborted_clients == 0 => {
             Comparison::Exactly { server, fleet }
         }
         Ok(fleet) => Comparison::AtLeast { server, fleet },

@@ -256,6 +256,8 @@ pub enum ServerCount {
     /// What it counted from before the first session to after the last, the coordinator's own
     /// sessions taken off.
     Counted(u64),
+    /// The same, but some of it may be work of the server's own, as of autovacuum.
+    CountedAmongOthers(u64),
     /// It cannot be told, with the reason.
     NotCheckable(String),
 }

@@ -1,0 +1,269 @@
+//! Cuts a script into SQL commands and backslash commands, the way psql does.
+//!
+//! Knows just enough of SQL to tell where a command ends: quotes, dollar quotes, comments,
+//! parentheses, and the bodies of functions written as BEGIN ... END. An unterminated quote is no
+//! error here; the server will report it.
+
+use super::expr::{continues_name, starts_name};
+use super::number::is_space;
+
+/// What ended a piece of SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A semicolon, which is part of the text.
+    Semicolon,
+    /// A backslash; the cutter stands behind it.
+    Backslash,
+    /// The end of the script.
+    End,
+}
+
+/// Walks through a script.
+#[derive(Debug)]
+pub struct Cutter<'s> {
+    script: &'s [u8],
+    at: usize,
+    parentheses: u32,
+    body: FunctionBody,
+}
+
+/// Recognises `CREATE [OR REPLACE] {FUNCTION | PROCEDURE} ... BEGIN ... END`.
+#[derive(Debug, Default)]
+struct FunctionBody {
+    /// Words of the command so far.
+    words: usize,
+    /// Initials of the first four words, as far as they are of interest.
+    initials: [u8; 4],
+    /// Open BEGINs, and CASEs within them.
+    depth: u32,
+}
+
+impl<'s> Cutter<'s> {
+    /// Stands at the beginning of a script.
+    pub fn new(script: &'s [u8]) -> Self {
+        Self { script, at: 0, parentheses: 0, body: FunctionBody::default() }
+    }
+
+    /// Offset of what comes next.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on behind a backslash command.
+    pub fn go_on_at(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    fn rest(&self) -> &'s [u8] {
+        &self.script[self.at..]
+    }
+
+    /// Appends the next `length` bytes and passes over them.
+    fn copy(&mut self, length: usize, text: &mut Vec<u8>) {
+        text.extend_from_slice(&self.rest()[..length]);
+        self.at += length;
+    }
+
+    /// Reads SQL to where it ends. White space and `--` comments before its first word are dropped.
+    pub fn sql(&mut self) -> (Vec<u8>, Stop) {
+        let mut text = Vec::new();
+        loop {
+            let rest = self.rest();
+            let Some(&first) = rest.first() else {
+                return (text, Stop::End);
+            };
+            match first {
+                _ if is_space(first) || rest.starts_with(b"--") => {
+                    let length = if first == b'-' { line_length(rest) } else { 1 };
+                    if text.is_empty() {
+                        self.at += length;
+                    } else {
+                        self.copy(length, &mut text);
+                    }
+                }
+                b'\\' => {
+                    self.at += 1;
+                    let Some(escaped @ (b';' | b':')) = rest.get(1) else {
+                        return (text, Stop::Backslash);
+                    };
+                    self.copy(1, &mut text);
+                    if *escaped == b';' {
+                        self.body.words = 0;
+                    }
+                }
+                b';' => {
+                    self.copy(1, &mut text);
+                    if self.parentheses == 0 && self.body.depth == 0 {
+                        self.body.words = 0;
+                        return (text, Stop::Semicolon);
+                    }
+                }
+                b'(' => {
+                    self.parentheses += 1;
+                    self.copy(1, &mut text);
+                }
+                b')' => {
+                    self.parentheses = self.parentheses.saturating_sub(1);
+                    self.copy(1, &mut text);
+                }
+                _ if starts_name(first) && quote_prefix(rest).is_none() => {
+                    let length = run(rest, |byte| continues_name(byte) || byte == b'$');
+                    self.body.word(&rest[..length], self.parentheses);
+                    self.copy(length, &mut text);
+                }
+                _ => self.copy(token_length(rest), &mut text),
+            }
+        }
+    }
+}
+
+impl FunctionBody {
+    fn word(&mut self, word: &[u8], parentheses: u32) {
+        const NOTED: [&[u8]; 5] = [b"create", b"or", b"replace", b"function", b"procedure"];
+        let is = |other: &[u8]| word.eq_ignore_ascii_case(other);
+        if self.words == 0 {
+            self.initials = [0; 4];
+        }
+        if NOTED.into_iter().any(is)
+            && let Some(initial) = self.initials.get_mut(self.words)
+        {
+            *initial = word[0].to_ascii_lowercase();
+        }
+        self.words += 1;
+        let creates_function =
+            matches!(self.initials, [b'c', b'f' | b'p', ..] | [b'c', b'o', b'r', b'f' | b'p']);
+        if !creates_function || parentheses > 0 {
+            return;
+        }
+        if is(b"begin") || (is(b"case") && self.depth > 0) {
+            self.depth += 1;
+        } else if is(b"end") {
+            self.depth = self.depth.saturating_sub(1);
+        }
+    }
+}
+
+/// Length of the quote, comment, number or other token at the beginning of `text`, which is neither
+/// empty nor the beginning of anything that [`Cutter::sql`] looks at itself.
+fn token_length(text: &[u8]) -> usize {
+    match text[0] {
+        b'\'' => 1 + quoted_length(&text[1..], b'\''),
+        b'"' => 1 + quoted_length(&text[1..], b'"'),
+        b'/' if text.get(1) == Some(&b'*') => comment_length(text),
+        b'$' => dollar_length(text),
+        b'0'..=b'9' => number_length(text),
+        b':' => match run(&text[1..], continues_name) {
+            0 => 1 + usize::from(text.get(1) == Some(&b':')),
+            name => 1 + name,
+        },
+        first => match quote_prefix(text) {
+            Some(2) if first.eq_ignore_ascii_case(&b'e') => 2 + escaped_length(&text[2..]),
+            Some(length) => length + quoted_length(&text[length..], text[length - 1]),
+            None => 1,
+        },
+    }
+}
+
+/// Length of `E'`, `B'`, `X'`, `N'`, `U&'` or `U&"` at the beginning of `text`.
+fn quote_prefix(text: &[u8]) -> Option<usize> {
+    match text {
+        [b'e' | b'E' | b'b' | b'B' | b'x' | b'X' | b'n' | b'N', b'\'', ..] => Some(2),
+        [b'u' | b'U', b'&', b'\'' | b'"', ..] => Some(3),
+        _ => None,
+    }
+}
+
+fn run(text: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
+    text.iter().position(|&byte| !belongs(byte)).unwrap_or(text.len())
+}
+
+/// Length up to the line break.
+fn line_length(text: &[u8]) -> usize {
+    run(text, |byte| byte != b'\n' && byte != b'\r')
+}
+
+/// Length up to and with the closing quote. A doubled quote closes and opens again.
+fn quoted_length(text: &[u8], quote: u8) -> usize {
+    text.iter().position(|&byte| byte == quote).map_or(text.len(), |end| end + 1)
+}
+
+/// Length up to and with the closing quote of a string in which a backslash escapes; white space
+/// with a line break in it, then a quote, continue the string.
+fn escaped_length(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        match byte {
+            b'\\' => at = (at + 1).min(text.len()),
+            b'\'' if text.get(at) == Some(&b'\'') => at += 1,
+            b'\'' => match continuation_length(&text[at..]) {
+                Some(length) => at += length,
+                None => return at,
+            },
+            _ => {}
+        }
+    }
+    at
+}
+
+/// Length of white space and comments with at least one line break, up to and with a quote.
+fn continuation_length(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    let mut broken = false;
+    loop {
+        match text.get(at..)? {
+            [b'\'', ..] if broken => return Some(at + 1),
+            [b'-', b'-', ..] => at += line_length(&text[at..]),
+            [byte, ..] if is_space(*byte) => {
+                broken |= matches!(byte, b'\n' | b'\r');
+                at += 1;
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Length of a block comment, which may contain others.
+fn comment_length(text: &[u8]) -> usize {
+    let mut at = 2;
+    let mut depth = 1;
+    while depth > 0 {
+        match &text[at..] {
+            [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
+            [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
+            [_, ..] => at += 1,
+            [] => break,
+        }
+    }
+    at
+}
+
+/// Length of a dollar-quoted string, of a parameter, or of a lone dollar.
+fn dollar_length(text: &[u8]) -> usize {
+    let digits = run(&text[1..], |byte| byte.is_ascii_digit());
+    if digits > 0 {
+        return 1 + digits + junk_length(&text[1 + digits..]);
+    }
+    let tag = 1 + run(&text[1..], continues_name);
+    if text.get(tag) != Some(&b'$') {
+        return 1;
+    }
+    let delimiter = &text[..=tag];
+    let body = &text[delimiter.len()..];
+    let end = body.windows(delimiter.len()).position(|window| window == delimiter);
+    end.map_or(text.len(), |end| end + 2 * delimiter.len())
+}
+
+/// Length of a number and of what is wrongly glued to it.
+fn number_length(text: &[u8]) -> usize {
+    let digits = run(text, |byte| byte.is_ascii_digit());
+    digits + junk_length(&text[digits..])
+}
+
+fn junk_length(text: &[u8]) -> usize {
+    if text.first().is_some_and(|&byte| starts_name(byte)) {
+        run(text, |byte| continues_name(byte) || byte == b'$')
+    } else {
+        0
+    }
+}

@@ -1,0 +1,141 @@
+//! Names and values of variables.
+//!
+//! Every name that the scripts of a program mention has a slot, found once; a client's variables are
+//! an array over the slots. Nothing here knows expressions or SQL. Invariant: a slot is only ever
+//! used with the program that made it.
+
+use std::collections::HashMap;
+
+use bytes::BufMut;
+
+use super::expr::{EvalFailure, continues_name, starts_name};
+use super::value::{Unreadable, Value};
+
+/// A variable of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(u32);
+
+impl Slot {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The names of all slots.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    names: Vec<Box<[u8]>>,
+    slots: HashMap<Box<[u8]>, Slot>,
+}
+
+impl Names {
+    /// The slot of a name, a new one if it is new.
+    pub(crate) fn intern(&mut self, name: &[u8]) -> Slot {
+        if let Some(&slot) = self.slots.get(name) {
+            return slot;
+        }
+        // Every name costs bytes of script text, which is far smaller than this.
+        let slot = Slot(u32::try_from(self.names.len()).expect("fewer names than 2^32"));
+        self.names.push(name.into());
+        self.slots.insert(name.into(), slot);
+        slot
+    }
+
+    /// The slot of a name that some script mentions.
+    #[must_use]
+    pub fn find(&self, name: &[u8]) -> Option<Slot> {
+        self.slots.get(name).copied()
+    }
+
+    pub(crate) fn all(&self) -> &[Box<[u8]>] {
+        &self.names
+    }
+}
+
+/// Whether a variable may be created under this name. Scripts may mention others, which then are
+/// never defined.
+#[must_use]
+pub fn is_valid_name(name: &[u8]) -> bool {
+    name.first().is_some_and(|&byte| starts_name(byte))
+        && name.iter().all(|&byte| continues_name(byte))
+}
+
+/// What a variable holds.
+#[derive(Clone, Debug, Default)]
+enum Content {
+    /// It does not exist.
+    #[default]
+    Unset,
+    /// Assigned by a script.
+    Typed(Value),
+    /// A string from outside, and what it is in an expression.
+    Text { text: Vec<u8>, value: Result<Value, Unreadable> },
+}
+
+/// One client's variables.
+#[derive(Clone, Debug)]
+pub struct Variables {
+    contents: Box<[Content]>,
+}
+
+impl Variables {
+    pub(crate) fn new(count: usize) -> Self {
+        Self { contents: vec![Content::Unset; count].into() }
+    }
+
+    /// The value in an expression.
+    #[inline]
+    pub(crate) fn value(&self, slot: Slot) -> Result<Value, EvalFailure> {
+        match &self.contents[slot.index()] {
+            Content::Typed(value) => Ok(*value),
+            Content::Text { value, .. } => {
+                value.map_err(|reason| EvalFailure::Unreadable(slot, reason))
+            }
+            Content::Unset => Err(EvalFailure::Undefined(slot)),
+        }
+    }
+
+    /// Whether the variable exists.
+    #[must_use]
+    pub fn is_set(&self, slot: Slot) -> bool {
+        !matches!(self.contents[slot.index()], Content::Unset)
+    }
+
+    /// The string that came from outside, if it is one.
+    pub(crate) fn text(&self, slot: Slot) -> Option<&[u8]> {
+        match &self.contents[slot.index()] {
+            Content::Text { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Appends the variable's text, as a statement or a parameter has it; false, and nothing
+    /// appended, if it does not exist.
+    #[inline]
+    pub fn write(&self, slot: Slot, out: &mut impl BufMut) -> bool {
+        match &self.contents[slot.index()] {
+            Content::Typed(value) => value.write(out),
+            Content::Text { text, .. } => out.put_slice(text),
+            Content::Unset => return false,
+        }
+        true
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, slot: Slot, value: Value) {
+        self.contents[slot.index()] = Content::Typed(value);
+    }
+
+    /// Stores a string, reusing the room of the one before it.
+    pub fn set_text(&mut self, slot: Slot, new: &[u8]) {
+        let content = &mut self.contents[slot.index()];
+        let value = Value::from_text(new);
+        if let Content::Text { text, value: old } = content {
+            text.clear();
+            text.extend_from_slice(new);
+            *old = value;
+        } else {
+            *content = Content::Text { text: new.to_vec(), value };
+        }
+    }
+}

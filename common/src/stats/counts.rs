@@ -37,8 +37,8 @@ impl Moments {
         }
         self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
         self.max = self.max.max(other.max);
-        self.count += other.count;
-        self.sum += other.sum;
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 
@@ -54,8 +54,14 @@ impl Moments {
         if self.count == 0 {
             return 0.0;
         }
-        let mean = self.mean_us();
-        (self.sum_of_squares as f64 / self.count as f64 - mean * mean).max(0.0).sqrt()
+        let n = u128::from(self.count);
+        // n·Σx² - (Σx)² in integers: floats lose the difference of two nearly equal numbers.
+        let exact = n.checked_mul(self.sum_of_squares).zip(self.sum.checked_mul(self.sum));
+        let variance = match exact {
+            Some((a, b)) => a.saturating_sub(b) as f64 / (n as f64 * n as f64),
+            None => self.sum_of_squares as f64 / n as f64 - self.mean_us() * self.mean_us(),
+        };
+        variance.max(0.0).sqrt()
     }
 }
 
@@ -99,19 +105,37 @@ impl Counts {
         self.transactions + self.failed() + self.skipped
     }
 
-    /// Adds another's counters.
+    /// All counters of events with their names; what is left out is a time.
+    #[must_use]
+    pub fn events(&self) -> [(&'static str, u64); 10] {
+        [
+            ("transactions", self.transactions),
+            ("serialization failures", self.serialization_failures),
+            ("deadlock failures", self.deadlock_failures),
+            ("other failures", self.other_failures),
+            ("skipped", self.skipped),
+            ("retried", self.retried),
+            ("retries", self.retries),
+            ("late", self.late),
+            ("commits", self.commits),
+            ("connects", self.connects),
+        ]
+    }
+
+    /// Adds another's counters; saturates, since they may come from another host.
     pub fn merge(&mut self, other: &Self) {
-        self.transactions += other.transactions;
-        self.serialization_failures += other.serialization_failures;
-        self.deadlock_failures += other.deadlock_failures;
-        self.other_failures += other.other_failures;
-        self.skipped += other.skipped;
-        self.retried += other.retried;
-        self.retries += other.retries;
-        self.late += other.late;
-        self.commits += other.commits;
-        self.connects += other.connects;
-        self.connect_us += other.connect_us;
+        let add = |own: &mut u64, n: u64| *own = own.saturating_add(n);
+        add(&mut self.transactions, other.transactions);
+        add(&mut self.serialization_failures, other.serialization_failures);
+        add(&mut self.deadlock_failures, other.deadlock_failures);
+        add(&mut self.other_failures, other.other_failures);
+        add(&mut self.skipped, other.skipped);
+        add(&mut self.retried, other.retried);
+        add(&mut self.retries, other.retries);
+        add(&mut self.late, other.late);
+        add(&mut self.commits, other.commits);
+        add(&mut self.connects, other.connects);
+        add(&mut self.connect_us, other.connect_us);
     }
 }
 
@@ -127,11 +151,12 @@ impl ErrorCounts {
     /// Counts `n` errors of a kind.
     pub fn add(&mut self, kind: &str, n: u64) {
         if let Some(count) = self.0.get_mut(kind) {
-            *count += n;
+            *count = count.saturating_add(n);
         } else if self.0.len() < Self::MOST {
             self.0.insert(kind.to_owned(), n);
         } else {
-            *self.0.entry("others".to_owned()).or_default() += n;
+            let others = self.0.entry("others".to_owned()).or_default();
+            *others = others.saturating_add(n);
         }
     }
 
@@ -146,5 +171,66 @@ impl ErrorCounts {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn moments(values: &[u64]) -> Moments {
+        let mut moments = Moments::default();
+        for &us in values {
+            moments.record(us);
+        }
+        moments
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp)]
+    fn an_empty_one_has_no_mean_and_no_extremes_and_adds_nothing() {
+        let (mut some, none) = (moments(&[7, 9]), Moments::default());
+        assert_eq!((none.mean_us(), none.stddev_us()), (0.0, 0.0));
+        some.merge(&none);
+        assert_eq!(some, moments(&[7, 9]));
+        let mut none = none;
+        none.merge(&some);
+        assert_eq!(none, some);
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp)] // the claim is that they are exact
+    fn the_deviation_is_the_populations_and_exact_where_floats_are_not() {
+        assert_eq!(moments(&[2, 4, 4, 4, 5, 5, 7, 9]).stddev_us(), 2.0);
+        let hour = 3_600_000_000;
+        assert_eq!(moments(&[hour - 1, hour + 1]).stddev_us(), 1.0);
+        assert_eq!(moments(&[u64::MAX; 3]).stddev_us(), 0.0);
+    }
+
+    #[test]
+    fn kinds_of_errors_are_bounded_and_none_is_lost() {
+        let mut errors = ErrorCounts::default();
+        for kind in 0..1000 {
+            errors.add(&format!("{kind:05}"), 2);
+        }
+        errors.add("00001", u64::MAX);
+        errors.add("00001", 1);
+        assert_eq!(errors.0.len(), ErrorCounts::MOST + 1);
+        assert_eq!(errors.0["others"], 2 * (1000 - ErrorCounts::MOST as u64));
+        assert_eq!(errors.0["00001"], u64::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn merging_is_pooling(
+            a in proptest::collection::vec(any::<u64>(), 0..50),
+            b in proptest::collection::vec(0..1_000_000u64, 0..50),
+        ) {
+            let mut merged = moments(&a);
+            merged.merge(&moments(&b));
+            prop_assert_eq!(merged, moments(&[a, b].concat()));
+        }
     }
 }

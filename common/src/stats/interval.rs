@@ -112,7 +112,7 @@ impl Interval {
             own.response.merge(&theirs.response);
         }
         self.errors.merge(&other.errors);
-        self.clients += other.clients;
+        self.clients = self.clients.saturating_add(other.clients);
         self.vitals.worsen(&other.vitals);
     }
 }

@@ -6,9 +6,11 @@
 mod counts;
 mod histogram;
 mod interval;
+mod packed;
 mod totals;
 
 pub use counts::{Counts, ErrorCounts, Moments};
-pub use histogram::{DecodeError, HIGHEST_US, Histogram, PRECISION, micros};
+pub use histogram::{HIGHEST_US, Histogram, PRECISION, micros};
 pub use interval::{Interval, Phase, ScriptStats, Vitals};
+pub use packed::{DecodeError, PackedHistogram};
 pub use totals::{ClientCount, ConnectStats, StatementStats, Totals};

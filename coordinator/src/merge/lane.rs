@@ -1,0 +1,92 @@
+//! One agent's sequence of intervals: what it must send next, and the sum of what it sent.
+
+use std::cmp::Ordering;
+
+use pgsurge_common::ids::AgentId;
+use pgsurge_common::stats::{Counts, ErrorCounts, Histogram, Interval, Phase, Totals, Vitals};
+
+use super::MergeError;
+
+/// Where an agent stands.
+#[derive(Debug)]
+pub(super) enum State {
+    Live,
+    Unreachable,
+    Lost,
+    Finished(Box<Totals>),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) agent: AgentId,
+    pub(super) state: State,
+    pub(super) measured: Counts,
+    pub(super) warmup: Counts,
+    pub(super) response: Histogram,
+    pub(super) errors: ErrorCounts,
+    pub(super) vitals: Vitals,
+    /// The next interval of the warm-up, and of the measured part.
+    next: [u32; 2],
+}
+
+impl Lane {
+    pub(super) fn new(agent: AgentId) -> Self {
+        Self {
+            agent,
+            state: State::Live,
+            measured: Counts::default(),
+            warmup: Counts::default(),
+            response: Histogram::new(),
+            errors: ErrorCounts::default(),
+            vitals: Vitals::default(),
+            next: [0; 2],
+        }
+    }
+
+    /// Intervals of the phase received so far.
+    pub(super) fn received(&self, phase: Phase) -> u32 {
+        self.next[phase as usize]
+    }
+
+    /// It has delivered this interval.
+    pub(super) fn has(&self, phase: Phase, index: u32) -> bool {
+        self.received(phase) > index
+    }
+
+    /// Intervals still have to come from it.
+    pub(super) fn is_awaited(&self) -> bool {
+        matches!(self.state, State::Live | State::Unreachable)
+    }
+
+    /// Checks that this interval is the next one of its phase. The phases overlap where a transaction
+    /// outlasts the warm-up.
+    pub(super) fn check_order(&self, phase: Phase, index: u32) -> Result<(), MergeError> {
+        let agent = self.agent;
+        match self.state {
+            State::Lost => return Err(MergeError::AfterLoss(agent)),
+            State::Finished(_) => return Err(MergeError::AfterFinish(agent)),
+            State::Live | State::Unreachable => {}
+        }
+        let expected = self.received(phase);
+        match index.cmp(&expected) {
+            Ordering::Equal => Ok(()),
+            Ordering::Less => Err(MergeError::Duplicate { agent, phase, index }),
+            Ordering::Greater => Err(MergeError::OutOfOrder { agent, phase, index, expected }),
+        }
+    }
+
+    /// Adds the next interval.
+    pub(super) fn add(&mut self, interval: &Interval) {
+        self.next[interval.phase as usize] = interval.index.saturating_add(1);
+        self.errors.merge(&interval.errors);
+        match interval.phase {
+            Phase::Warmup => self.warmup.merge(&interval.counts),
+            Phase::Measure => {
+                self.measured.merge(&interval.counts);
+                self.response.merge(&interval.response);
+                self.vitals.worsen(&interval.vitals);
+            }
+        }
+    }
+}

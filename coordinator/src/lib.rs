@@ -1,5 +1,6 @@
 //! The coordinator's library: one module a room.
 
+pub mod init;
 pub mod merge;
 pub mod observe;
 pub mod report;

@@ -140,7 +140,9 @@ fn facts(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         (obtained, wanted) => format!("{obtained} of {wanted} in {seconds:.3} s"),
     };
     fact(out, "sessions", &sessions)?;
-    if let Some(spread) = run.start_spread_us() {
+    if run.agents.len() > 1
+        && let Some(spread) = run.start_spread_us()
+    {
         let spread = format!("{:.3} ms from the first agent to the last", spread as f64 / 1000.0);
         fact(out, "start spread", &spread)?;
     }

@@ -3,16 +3,36 @@
 //! Knows nothing of agents' connections or of the state machine; writes to whatever `Write` it is
 //! given. Start at [`RunResult`].
 
+mod bar;
 pub mod cluster;
 mod evidence;
+mod folder;
+mod hlog;
+mod intervals;
 pub mod pgbench;
+mod plan_file;
+mod progress;
 mod result;
 mod scripts;
+pub mod summary;
 mod table;
 mod timeline;
+
+pub use bar::Bar;
+pub use folder::{Choice, DEFAULT_PARENT, Folder, ResultsError, json};
+pub use hlog::HistogramLog;
+pub use intervals::{Alive, IntervalTable};
+pub use progress::Progress;
 
 pub use result::{
     AgentResult, Clock, Digests, Lost, Merged, Options, Partitions, RunResult, ServerCount,
     ServerResult, StatementResult, Status,
 };
 pub use timeline::TimelineEntry;
+
+#[cfg(test)]
+mod document_tests;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

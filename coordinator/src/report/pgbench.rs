@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use pgsurge_common::plan::{End, Protocol};
 use pgsurge_common::stats::{Counts, Histogram};
 
-use super::{RunResult, scripts};
+use super::{AgentResult, RunResult, scripts};
 
 /// The first line, printed before the run.
 ///
@@ -68,7 +68,11 @@ fn workload(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     }
     writeln!(out, "query mode: {}", protocol(workload.protocol))?;
     writeln!(out, "number of clients: {}", run.plan.load.clients)?;
-    writeln!(out, "number of threads: {}", run.agents.iter().map(|a| a.workers()).sum::<u32>())?;
+    writeln!(
+        out,
+        "number of threads: {}",
+        run.agents.iter().map(AgentResult::workers).sum::<u32>()
+    )?;
     if let Some(tries) = workload.max_tries {
         writeln!(out, "maximum number of tries: {tries}")?;
     }

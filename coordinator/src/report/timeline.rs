@@ -1,4 +1,4 @@
-//! The measured part over time, in bounded memory.
+//! The measured part over time, as the summary shows it. `intervals.csv` keeps every interval.
 
 /// Results of one interval, or of several where the list was coarsened.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct TimelineEntry {
     pub lag_mean_us: Option<f64>,
     /// Clients at work at its end.
     pub clients: u32,
-    /// Agents alive.
+    /// Agents alive, the fewest of its intervals.
     pub agents: u32,
     /// All live agents' intervals arrived.
     pub complete: bool,

@@ -1,0 +1,133 @@
+//! `intervals.csv`: one row an interval, written as it is merged and kept nowhere (I7).
+//!
+//! The columns are documented in `docs/measurement.md`.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use pgsurge_common::stats::{Histogram, Interval, Phase};
+use serde::Serialize;
+
+/// Who took part in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alive {
+    /// Agents alive.
+    pub agents: u32,
+    /// All of them sent it.
+    pub complete: bool,
+}
+
+/// One row; the field names are the heading.
+#[derive(Serialize)]
+struct Row {
+    phase: &'static str,
+    t_s: f64,
+    width_s: f64,
+    transactions: u64,
+    failed: u64,
+    skipped: u64,
+    retried: u64,
+    retries: u64,
+    late: u64,
+    tps: f64,
+    mean_ms: Option<f64>,
+    stddev_ms: Option<f64>,
+    min_ms: Option<f64>,
+    p50_ms: Option<f64>,
+    p90_ms: Option<f64>,
+    p95_ms: Option<f64>,
+    p99_ms: Option<f64>,
+    p99_9_ms: Option<f64>,
+    max_ms: Option<f64>,
+    service_p50_ms: Option<f64>,
+    service_p99_ms: Option<f64>,
+    service_max_ms: Option<f64>,
+    lag_mean_ms: Option<f64>,
+    lag_p99_ms: Option<f64>,
+    lag_max_ms: Option<f64>,
+    clients: u32,
+    agents: u32,
+    complete: bool,
+    cpu_fraction: f64,
+    loop_lag_ms: f64,
+    errors: String,
+}
+
+/// Writes rows.
+pub struct IntervalTable<W: Write> {
+    csv: csv::Writer<W>,
+    length: Duration,
+}
+
+impl<W: Write> IntervalTable<W> {
+    /// Writes to `out`; the heading comes with the first row.
+    pub fn new(out: W, length: Duration) -> Self {
+        Self { csv: csv::Writer::from_writer(out), length }
+    }
+
+    /// Writes the next interval, through to the file.
+    ///
+    /// # Errors
+    /// The writer fails.
+    pub fn record(&mut self, interval: &Interval, alive: Alive) -> io::Result<()> {
+        self.csv.serialize(row(interval, self.length, alive))?;
+        self.csv.flush()
+    }
+
+    /// The writer.
+    ///
+    /// # Errors
+    /// The writer fails.
+    pub fn finish(self) -> io::Result<W> {
+        self.csv.into_inner().map_err(csv::IntoInnerError::into_error)
+    }
+}
+
+fn row(interval: &Interval, length: Duration, alive: Alive) -> Row {
+    let width_s = length.as_secs_f64();
+    let counts = &interval.counts;
+    let quantile = |h: Option<&Histogram>, q| {
+        h.filter(|h| !h.is_empty()).map(|h| h.quantile_us(q) as f64 / 1000.0)
+    };
+    let (service, lag) = (interval.service.as_ref(), interval.lag.as_ref());
+    let response = Some(&interval.response).filter(|h| !h.is_empty());
+    let moments = response.map(Histogram::moments);
+    let errors: Vec<String> =
+        interval.errors.0.iter().map(|(kind, n)| format!("{kind}:{n}")).collect();
+    Row {
+        phase: match interval.phase {
+            Phase::Warmup => "warmup",
+            Phase::Measure => "measure",
+        },
+        t_s: width_s * f64::from(interval.index),
+        width_s,
+        transactions: counts.transactions,
+        failed: counts.failed(),
+        skipped: counts.skipped,
+        retried: counts.retried,
+        retries: counts.retries,
+        late: counts.late,
+        tps: counts.transactions as f64 / width_s,
+        mean_ms: moments.map(|m| m.mean_us() / 1000.0),
+        stddev_ms: moments.map(|m| m.stddev_us() / 1000.0),
+        min_ms: moments.map(|m| m.min as f64 / 1000.0),
+        p50_ms: quantile(response, 0.50),
+        p90_ms: quantile(response, 0.90),
+        p95_ms: quantile(response, 0.95),
+        p99_ms: quantile(response, 0.99),
+        p99_9_ms: quantile(response, 0.999),
+        max_ms: quantile(response, 1.0),
+        service_p50_ms: quantile(service, 0.50),
+        service_p99_ms: quantile(service, 0.99),
+        service_max_ms: quantile(service, 1.0),
+        lag_mean_ms: lag.filter(|h| !h.is_empty()).map(|h| h.moments().mean_us() / 1000.0),
+        lag_p99_ms: quantile(lag, 0.99),
+        lag_max_ms: quantile(lag, 1.0),
+        clients: interval.clients,
+        agents: alive.agents,
+        complete: alive.complete,
+        cpu_fraction: interval.vitals.cpu_fraction,
+        loop_lag_ms: interval.vitals.loop_lag_us as f64 / 1000.0,
+        errors: errors.join(" "),
+    }
+}

@@ -1,0 +1,211 @@
+//! The parts of the summary document below its totals.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::LatencyMs;
+
+/// Opening the sessions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConnectionsSummary {
+    /// Asked for.
+    pub wanted: u32,
+    /// Obtained.
+    pub obtained: u32,
+    /// From the first attempt to the last success.
+    pub seconds: f64,
+    /// Time to open one.
+    pub latency_ms: Option<LatencyMs>,
+    /// Attempts that failed, by SQLSTATE or errno.
+    pub errors: BTreeMap<String, u64>,
+}
+
+/// One agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentSummary {
+    /// Its name.
+    pub name: String,
+    /// Its clients.
+    pub clients: u32,
+    /// Its workers.
+    pub workers: u32,
+    /// Its successful transactions.
+    pub transactions: u64,
+    /// Those over the cluster's duration, so that agents add up.
+    pub tps: f64,
+    /// Its response time.
+    pub latency_ms: Option<LatencyMs>,
+    /// CPU time over wall time of its busiest worker.
+    pub cpu_fraction: f64,
+    /// The longest time by which a worker's own timer fired late.
+    pub loop_lag_ms: f64,
+    /// First transaction against the common start; null if unknown.
+    pub start_offset_us: Option<i64>,
+    /// Bound on the error of its clock's offset.
+    pub clock_error_us: u64,
+    /// Movement of its clock's offset during the run.
+    pub clock_drift_us: i64,
+    /// It was lost.
+    pub lost: bool,
+    /// Why.
+    pub lost_reason: Option<String>,
+    /// Seconds since the measured part began.
+    pub lost_at_s: Option<f64>,
+}
+
+/// One script.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScriptSummary {
+    /// Its name.
+    pub name: String,
+    /// Its weight.
+    pub weight: u32,
+    /// Its successful transactions.
+    pub transactions: u64,
+    /// Its failed ones.
+    pub failed: u64,
+    /// Its skipped ones.
+    pub skipped: u64,
+    /// Its response time.
+    pub latency_ms: Option<LatencyMs>,
+}
+
+/// One command of a script.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StatementSummary {
+    /// Its script, from 0.
+    pub script: usize,
+    /// Its place in the script, from 0.
+    pub command: usize,
+    /// Its first line.
+    pub text: String,
+    /// Successful executions.
+    pub executions: u64,
+    /// Mean time of those.
+    pub mean_ms: f64,
+    /// Population standard deviation.
+    pub stddev_ms: f64,
+    /// Least.
+    pub min_ms: f64,
+    /// Greatest.
+    pub max_ms: f64,
+    /// Errors that ended the transaction as failed.
+    pub failures: u64,
+    /// Errors that were followed by another try.
+    pub retries: u64,
+}
+
+/// One interval, or several joined.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalSummary {
+    /// Seconds from the start of the measured part to its beginning.
+    pub t_s: f64,
+    /// Its length.
+    pub width_s: f64,
+    /// Successful transactions that ended in it.
+    pub transactions: u64,
+    /// Failed ones.
+    pub failed: u64,
+    /// Successful ones over its length.
+    pub tps: f64,
+    /// Median response time; null if there was none.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// Clients at work at its end.
+    pub clients: u32,
+    /// Agents alive.
+    pub agents: u32,
+    /// All live agents' intervals arrived.
+    pub complete: bool,
+}
+
+/// The target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerSummary {
+    /// `server_version`.
+    pub version: String,
+    /// Partitions of `pgbench_accounts`: `range` or `hash`.
+    pub partition_method: Option<String>,
+    /// How many; 0 for none.
+    pub partitions: u64,
+    /// Commits that it counted during the run; null where that cannot be told.
+    pub xact_commit_delta: Option<u64>,
+    /// Its commits against the agents'.
+    pub commit_check: CheckSummary,
+    /// Rows added to `pgbench_history` against the transactions that add one.
+    pub history_check: CheckSummary,
+    /// Settings worth keeping with a result.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A count of the server's against the agents'.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub enum CheckSummary {
+    /// It cannot be predicted.
+    NotCheckable {
+        /// Why.
+        reason: String,
+    },
+    /// Both are equal.
+    Equal {
+        /// The count.
+        server: u64,
+        /// The same.
+        fleet: u64,
+    },
+    /// The server counts no less than the agents, and more is no contradiction in this run.
+    AtLeast {
+        /// By the server.
+        server: u64,
+        /// By the agents.
+        fleet: u64,
+    },
+    /// The server contradicts the agents.
+    Contradicted {
+        /// By the server.
+        server: u64,
+        /// By the agents.
+        fleet: u64,
+    },
+}
+
+/// Whether the figures can be trusted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VerdictSummary {
+    /// No finding invalidates them.
+    pub valid: bool,
+    /// Reasons to distrust them.
+    pub findings: Vec<FindingSummary>,
+}
+
+/// One reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FindingSummary {
+    /// Its fixed name.
+    pub code: String,
+    /// How bad.
+    pub severity: SeveritySummary,
+    /// The agent it is about, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent: Option<String>,
+    /// What was seen.
+    pub value: f64,
+    /// The last value that would have been accepted.
+    pub threshold: f64,
+    /// For people.
+    pub message: String,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SeveritySummary {
+    /// The figures stand, with a reservation.
+    Warning,
+    /// The figures must not be used.
+    Invalid,
+}

@@ -1,7 +1,9 @@
 //! The coordinator's library: one module a room.
 
+pub mod fleet;
 pub mod init;
 pub mod merge;
 pub mod observe;
 pub mod report;
+pub mod run;
 pub mod verdict;

@@ -1,7 +1,8 @@
 //! The fleet protocol: what an agent and its coordinator say to each other.
 //!
 //! In reading order: the messages as strict domain types ([`message`]), numbering that survives a lost
-//! connection ([`numbering`]), the two ends of the one stream ([`server`], [`client`]). Generated wire
+//! connection ([`numbering`]), the two ends of the one stream ([`server`], [`client`]), and what protects
+//! it ([`tls`]). Generated wire
 //! types never leave this crate: every message is converted and checked where it arrives, and what does
 //! not convert is a [`WireError`] that names the field.
 
@@ -13,6 +14,7 @@ pub mod client;
 pub mod message;
 pub mod numbering;
 pub mod server;
+pub mod tls;
 
 pub use error::WireError;
 pub use stream::{Incoming, ReceiveError};

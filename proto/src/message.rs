@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use pgsurge_common::ids::RunId;
+use pgsurge_common::ids::{RunId, WorkerId};
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
 use pgsurge_common::stats::{ConnectStats, Interval, Totals};
@@ -159,7 +159,7 @@ pub enum Command {
 }
 
 /// How load ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stop {
     /// No new transactions; those in flight finish and count.
     Drain,
@@ -190,6 +190,8 @@ pub enum Report {
     Interval(Box<Interval>),
     /// A line for the user.
     Notice(Notice),
+    /// A client of this worker aborted and the plan asks for the end of the whole run.
+    AbortRun(WorkerId),
     /// The load has ended, with the agent's own totals.
     Finished(Box<Totals>),
     /// It cannot go on with the run.
@@ -203,8 +205,8 @@ pub enum Report {
 pub struct Ready {
     /// Sessions wanted and obtained, and why not more.
     pub connect: ConnectStats,
-    /// The server's process answered itself, so no pooler is in between.
-    pub direct: bool,
+    /// The server's process answered itself, so no pooler is in between; `None` where that is not known.
+    pub direct: Option<bool>,
 }
 
 /// A line for the user's stderr.
@@ -212,6 +214,19 @@ pub struct Ready {
 pub struct Notice {
     /// Which client, if one.
     pub client: Option<u32>,
+    /// How it is to be printed.
+    pub level: NoticeLevel,
     /// One or more lines without a last line feed.
     pub text: String,
+}
+
+/// How a notice is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeLevel {
+    /// As it is: what the server or a script said.
+    Raw,
+    /// With the program's name before it.
+    Info,
+    /// With the program's name and `error:` before it.
+    Error,
 }

@@ -1,16 +1,13 @@
-//! The messages around plan and figures.
+//! What is said on the stream apart from the run.
 
 use std::time::Duration;
 
-use crate::error::{WireError, required, text};
-use crate::message::{
-    Ack, AgentMessage, ClockEcho, Command, CoordinatorMessage, Hello, Notice, Ready, Report,
-    Resume, Resumed, RunMessage, Stop, Token, Welcome,
-};
-use crate::numbering::Numbered;
-use crate::{PROTOCOL_VERSION, wire};
-
 use super::plan::run_id;
+use crate::error::{WireError, text};
+use crate::message::{
+    Ack, AgentMessage, ClockEcho, CoordinatorMessage, Hello, Resume, Resumed, Token, Welcome,
+};
+use crate::{PROTOCOL_VERSION, wire};
 
 /// Bounds a name that a stranger chose and that will be printed.
 const NAME_BYTES: usize = 128;
@@ -197,101 +194,5 @@ impl TryFrom<wire::Ack> for Ack {
 
     fn try_from(wire: wire::Ack) -> Result<Self, WireError> {
         Ok(Self { run: run_id(wire.run_id, "Ack.run_id")?, number: wire.number })
-    }
-}
-
-impl From<RunMessage<Command>> for wire::Command {
-    fn from(command: RunMessage<Command>) -> Self {
-        use wire::command::Kind;
-        let Numbered { number, body } = command.message;
-        let kind = match body {
-            Command::Prepare { plan, share } => Kind::Prepare(wire::Prepare {
-                plan: Some((&*plan).into()),
-                share: Some((&share).into()),
-            }),
-            Command::Start { attempt, at_ns } => Kind::Start(wire::Start { attempt, at_ns }),
-            Command::CallOff { attempt } => Kind::CallOff(wire::CallOff { attempt }),
-            Command::Stop(stop) => {
-                let mode = match stop {
-                    Stop::Drain => wire::stop::Mode::Drain,
-                    Stop::Now => wire::stop::Mode::Now,
-                };
-                Kind::Stop(wire::Stop { mode: mode.into() })
-            }
-            Command::Release => Kind::Release(wire::Release {}),
-        };
-        Self { run_id: command.run.to_string(), number, kind: Some(kind) }
-    }
-}
-
-impl TryFrom<wire::Command> for RunMessage<Command> {
-    type Error = WireError;
-
-    fn try_from(wire: wire::Command) -> Result<Self, WireError> {
-        use wire::command::Kind;
-        let body = match wire.kind.ok_or(WireError::Missing("Command.kind"))? {
-            Kind::Prepare(wire::Prepare { plan, share }) => Command::Prepare {
-                plan: Box::new(required(plan, "Prepare.plan")?),
-                share: required(share, "Prepare.share")?,
-            },
-            Kind::Start(wire::Start { attempt, at_ns }) => Command::Start { attempt, at_ns },
-            Kind::CallOff(wire::CallOff { attempt }) => Command::CallOff { attempt },
-            Kind::Stop(stop) => Command::Stop(match stop.mode() {
-                wire::stop::Mode::Unspecified => return Err(WireError::Missing("Stop.mode")),
-                wire::stop::Mode::Drain => Stop::Drain,
-                wire::stop::Mode::Now => Stop::Now,
-            }),
-            Kind::Release(wire::Release {}) => Command::Release,
-        };
-        let message = Numbered { number: wire.number, body };
-        Ok(Self { run: run_id(wire.run_id, "Command.run_id")?, message })
-    }
-}
-
-impl From<RunMessage<Report>> for wire::Report {
-    fn from(report: RunMessage<Report>) -> Self {
-        use wire::report::Kind;
-        let Numbered { number, body } = report.message;
-        let kind = match body {
-            Report::Ready(ready) => Kind::Ready(wire::Ready {
-                connect: Some((&ready.connect).into()),
-                direct: ready.direct,
-            }),
-            Report::Armed { attempt, lead_ns } => Kind::Armed(wire::Armed { attempt, lead_ns }),
-            Report::CalledOff { attempt, begun } => {
-                Kind::CalledOff(wire::CalledOff { attempt, begun })
-            }
-            Report::Interval(interval) => Kind::Interval((&*interval).into()),
-            Report::Notice(Notice { client, text }) => Kind::Notice(wire::Notice { client, text }),
-            Report::Finished(totals) => Kind::Finished((&*totals).into()),
-            Report::Fault(text) => Kind::Fault(wire::Fault { text }),
-            Report::Leaving(reason) => Kind::Leaving(wire::Leaving { reason }),
-        };
-        Self { run_id: report.run.to_string(), number, kind: Some(kind) }
-    }
-}
-
-impl TryFrom<wire::Report> for RunMessage<Report> {
-    type Error = WireError;
-
-    fn try_from(wire: wire::Report) -> Result<Self, WireError> {
-        use wire::report::Kind;
-        let body = match wire.kind.ok_or(WireError::Missing("Report.kind"))? {
-            Kind::Ready(wire::Ready { connect, direct }) => Report::Ready(Box::new(Ready {
-                connect: required(connect, "Ready.connect")?,
-                direct,
-            })),
-            Kind::Armed(wire::Armed { attempt, lead_ns }) => Report::Armed { attempt, lead_ns },
-            Kind::CalledOff(wire::CalledOff { attempt, begun }) => {
-                Report::CalledOff { attempt, begun }
-            }
-            Kind::Interval(interval) => Report::Interval(Box::new(interval.try_into()?)),
-            Kind::Notice(wire::Notice { client, text }) => Report::Notice(Notice { client, text }),
-            Kind::Finished(totals) => Report::Finished(Box::new(totals.try_into()?)),
-            Kind::Fault(fault) => Report::Fault(text(fault.text, "Fault.text")?),
-            Kind::Leaving(leaving) => Report::Leaving(text(leaving.reason, "Leaving.reason")?),
-        };
-        let message = Numbered { number: wire.number, body };
-        Ok(Self { run: run_id(wire.run_id, "Report.run_id")?, message })
     }
 }

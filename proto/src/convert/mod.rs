@@ -3,6 +3,7 @@
 
 mod message;
 mod plan;
+mod run;
 mod stats;
 mod target;
 mod totals;

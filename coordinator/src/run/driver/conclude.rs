@@ -1,0 +1,89 @@
+//! The end of a run in domain terms: its outcome, or why there was none.
+
+use std::time::Instant;
+
+use pgsurge_common::ids::AgentId;
+use pgsurge_proto::message::Ready;
+
+use super::{Driver, id, now};
+use crate::run::machine::Failure;
+use crate::run::{AgentOutcome, Missing, OnAgentLoss, RunError, RunEvent, RunOutcome, connections};
+
+impl Driver {
+    pub(super) fn ready(&self) -> impl Iterator<Item = &Ready> {
+        self.seats.iter().filter_map(|seat| seat.ready.as_ref())
+    }
+
+    pub(super) fn missing(&self, agents: &[AgentId]) -> Missing {
+        Missing(agents.iter().map(|agent| self.name(*agent)).collect())
+    }
+
+    pub(super) fn error(&self, failure: Failure) -> RunError {
+        match failure {
+            Failure::Interrupted => RunError::Interrupted,
+            Failure::TooFewSessions => {
+                RunError::TooFewSessions(Box::new(connections(self.ready())))
+            }
+            Failure::DifferentServers => RunError::DifferentServers(self.servers()),
+            Failure::NotReady(missing) => RunError::NotReady {
+                missing: self.missing(&missing),
+                waited: self.rules.prepare_within,
+            },
+            Failure::NoClock(missing) => RunError::NoClock {
+                missing: self.missing(&missing),
+                waited: self.rules.answer_within,
+            },
+            Failure::NotArmed { attempt, missing } => {
+                RunError::NotArmed { missing: self.missing(&missing), attempts: attempt }
+            }
+            Failure::BeganAlone(agent) => RunError::BeganAlone(self.name(agent)),
+            Failure::Lost(agent, reason) => RunError::Lost { agent: self.name(agent), reason },
+        }
+    }
+
+    fn servers(&self) -> Vec<String> {
+        let seats = self.seats.iter().filter_map(|seat| {
+            let server = seat.ready.as_ref()?.connect.server_identity.as_ref()?;
+            Some(format!("{}: {server}", seat.handle.facts().name))
+        });
+        seats.collect()
+    }
+
+    /// Only after load was on.
+    pub(super) async fn outcome(&mut self) -> RunOutcome {
+        let mut merger = self.merger.take().expect("taken only here, at the end of the run");
+        merger.close();
+        while let Some(ready) = merger.next_ready() {
+            self.tell(RunEvent::Interval(Box::new(ready))).await;
+        }
+        let elapsed = now(&self.seats).saturating_sub(self.started.unwrap_or_default());
+        let any_lost = self.seats.iter().any(|seat| seat.lost.is_some());
+        let fail = self.rules.on_agent_loss == OnAgentLoss::Fail;
+        RunOutcome {
+            agents: self.agents(),
+            merged: merger.finish(),
+            started: Instant::now().checked_sub(elapsed).unwrap_or_else(Instant::now),
+            start_attempts: self.attempts,
+            interrupts: self.machine.interrupts(),
+            aborted: self.aborted,
+            cut_short: any_lost && fail,
+        }
+    }
+
+    fn agents(&mut self) -> Vec<AgentOutcome> {
+        let spec = &self.spec.agents;
+        let agents = self.seats.iter_mut().zip(spec).enumerate().map(|(number, (seat, part))| {
+            AgentOutcome {
+                id: id(number),
+                facts: seat.handle.facts().clone(),
+                share: part.1.clone(),
+                ready: seat.ready.take().expect("all were ready before load was on"),
+                clock: seat.clock,
+                lost: seat.lost.take(),
+                left: seat.left.take(),
+                silences: std::mem::take(&mut seat.silences),
+            }
+        });
+        agents.collect()
+    }
+}

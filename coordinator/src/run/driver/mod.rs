@@ -1,0 +1,221 @@
+//! Feeds the state machine and does what it says: the only part of a run that waits.
+
+mod actions;
+mod conclude;
+mod signs;
+
+use std::time::{Duration, Instant};
+
+use pgsurge_common::ids::AgentId;
+use pgsurge_proto::message::{Command, Ready};
+use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
+
+use super::machine::{Ending, Event, Machine, Phase, Rules};
+use super::outcome::{Loss, Silence};
+use super::{RunError, RunEvent, RunOutcome, RunSpec};
+use crate::fleet::{AgentHandle, ClockSummary, FleetEvent};
+use crate::merge::{Merger, Setup};
+
+/// Deadlines are looked at so often.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Events of agents that may wait for the run; then agents wait.
+const EVENTS: usize = 1024;
+
+/// What the driver keeps of one agent.
+#[derive(Debug)]
+struct Seat {
+    handle: AgentHandle,
+    heard: Option<Instant>,
+    ready: Option<Ready>,
+    clock: ClockSummary,
+    lost: Option<Loss>,
+    left: Option<String>,
+    silences: Vec<Silence>,
+}
+
+/// A run in course; dropping it releases its agents.
+#[derive(Debug)]
+struct Driver {
+    spec: RunSpec,
+    rules: Rules,
+    machine: Machine,
+    seats: Vec<Seat>,
+    signs: mpsc::Receiver<FleetEvent>,
+    merger: Option<Merger>,
+    ending: Option<Ending>,
+    started: Option<Duration>,
+    attempts: u32,
+    aborted: bool,
+}
+
+/// A run whose sessions are open. Dropping it ends the run.
+#[derive(Debug)]
+pub struct Prepared(Driver);
+
+/// Opens all sessions.
+///
+/// # Errors
+/// Not all of them could be had, an agent is out, or the user interrupted; the run is over then.
+///
+/// # Panics
+/// The specification names no agent.
+pub async fn prepare(spec: RunSpec) -> Result<Prepared, RunError> {
+    assert!(!spec.agents.is_empty(), "a run has at least one agent");
+    let mut driver = Driver::new(spec);
+    driver.begin().await;
+    driver.pump(|machine| *machine.phase() == Phase::Held).await;
+    if let Some(Ending::Failed(failure)) = driver.ending.take() {
+        return Err(driver.error(failure));
+    }
+    Ok(Prepared(driver))
+}
+
+impl Prepared {
+    /// How each agent's connection phase ended, in their order.
+    #[must_use]
+    pub fn ready(&self) -> Vec<&Ready> {
+        self.0.ready().collect()
+    }
+
+    /// Starts, measures, drains, and returns when every agent has finished or was lost.
+    ///
+    /// # Errors
+    /// The load never began.
+    pub async fn measure(mut self) -> Result<RunOutcome, RunError> {
+        self.0.event(Event::Go).await;
+        self.0.pump(|_| false).await;
+        match self.0.ending.take() {
+            Some(Ending::Failed(failure)) => Err(self.0.error(failure)),
+            _ => Ok(self.0.outcome().await),
+        }
+    }
+}
+
+impl Driver {
+    fn new(spec: RunSpec) -> Self {
+        let (events, signs) = mpsc::channel(EVENTS);
+        let mut rules = Rules::of(&spec.plan, spec.fleet.lease, spec.fleet.heartbeat);
+        rules.any_server |= spec.options.any_server;
+        rules.on_agent_loss = spec.options.on_agent_loss;
+        let ids = (0..).map(AgentId).take(spec.agents.len());
+        let mut seats = Vec::with_capacity(spec.agents.len());
+        for (id, (handle, _)) in ids.clone().zip(&spec.agents) {
+            // One that is gone is noticed by its silence.
+            let _ = handle.join(&spec.plan.run_id, id, events.clone());
+            seats.push(Seat {
+                handle: handle.clone(),
+                heard: None,
+                ready: None,
+                clock: ClockSummary::default(),
+                lost: None,
+                left: None,
+                silences: Vec::new(),
+            });
+        }
+        let now = now(&seats);
+        let setup = Setup::of(&spec.plan, ids.collect(), spec.options.interval);
+        Self {
+            machine: Machine::new(
+                rules.clone(),
+                u32::try_from(seats.len()).unwrap_or(u32::MAX),
+                now,
+            ),
+            merger: Some(Merger::new(setup)),
+            rules,
+            spec,
+            seats,
+            signs,
+            ending: None,
+            started: None,
+            attempts: 0,
+            aborted: false,
+        }
+    }
+
+    async fn begin(&mut self) {
+        for (seat, (_, share)) in self.seats.iter().zip(&self.spec.agents) {
+            let plan = Box::new((*self.spec.plan).clone());
+            seat.handle.command(Command::Prepare { plan, share: share.clone() });
+        }
+        self.event(Event::Tick).await;
+    }
+
+    /// Goes on until the run is over or `enough` is true of its state.
+    async fn pump(&mut self, enough: impl Fn(&Machine) -> bool) {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (drain, abort) = (&self.spec.interrupts.drain, &self.spec.interrupts.abort);
+        let (drain, abort) = (drain.clone(), abort.clone());
+        while self.ending.is_none() && !enough(&self.machine) {
+            let interrupts = self.machine.interrupts();
+            tokio::select! {
+                // After a standstill time must pass before anything else is judged.
+                biased;
+                _ = ticks.tick() => {
+                    self.hear().await;
+                    self.event(Event::Tick).await;
+                }
+                () = abort.cancelled(), if interrupts < 2 => self.event(Event::Interrupt).await,
+                () = drain.cancelled(), if interrupts < 1 => self.event(Event::Interrupt).await,
+                Some(sign) = self.signs.recv() => self.sign(sign).await,
+            }
+        }
+    }
+
+    /// Tells the machine who was heard since the last tick.
+    async fn hear(&mut self) {
+        for number in 0..self.seats.len() {
+            let seat = &mut self.seats[number];
+            let heard = seat.handle.last_heard();
+            if heard.is_some() && heard != seat.heard {
+                seat.heard = heard;
+                self.event(Event::Heard(id(number))).await;
+            }
+        }
+    }
+
+    /// Lets the machine take an event and does what it answers.
+    async fn event(&mut self, event: Event) {
+        for action in self.machine.step(now(&self.seats), event) {
+            self.act(action).await;
+        }
+    }
+
+    /// Tells the caller; one who does not listen any more misses it.
+    async fn tell(&self, event: RunEvent) {
+        let _ = self.spec.events.send(event).await;
+    }
+
+    fn seat(&mut self, agent: AgentId) -> &mut Seat {
+        &mut self.seats[agent.0 as usize]
+    }
+
+    fn name(&self, agent: AgentId) -> String {
+        self.seats[agent.0 as usize].handle.facts().name.clone()
+    }
+
+    /// Seconds since the measured part began; negative if before.
+    fn measured_s(&self) -> f64 {
+        let begin = self.started.unwrap_or_default() + self.spec.plan.load.warmup;
+        now(&self.seats).as_secs_f64() - begin.as_secs_f64()
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        for seat in &self.seats {
+            seat.handle.command(Command::Release);
+        }
+    }
+}
+
+/// The time by the fleet's own clock, which agents' clocks were measured against.
+fn now(seats: &[Seat]) -> Duration {
+    Duration::from_nanos(seats.first().map_or(0, |seat| seat.handle.coordinator_ns()))
+}
+
+fn id(number: usize) -> AgentId {
+    AgentId(u32::try_from(number).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,100 @@
+//! What agents say, as events of the state machine; payloads go to the merger and into the outcome.
+
+use std::time::Duration;
+
+use pgsurge_common::ids::AgentId;
+use pgsurge_common::stats::{Interval, Totals};
+use pgsurge_proto::message::{Ready, Report};
+
+use super::Driver;
+use crate::fleet::{FleetEvent, Sign};
+use crate::merge::{MergeError, Merger};
+use crate::run::RunEvent;
+use crate::run::machine::{Event, Opened};
+
+impl Driver {
+    pub(super) async fn sign(&mut self, event: FleetEvent) {
+        let FleetEvent { agent, sign } = event;
+        if self.seat(agent).lost.is_some() {
+            return;
+        }
+        match sign {
+            Sign::Report(report) => self.report(agent, report).await,
+            Sign::Expelled(reason) => self.event(Event::Expelled(agent, reason)).await,
+            Sign::Clock(reading) => {
+                if self.started.is_some() {
+                    self.seat(agent).clock.later(&reading);
+                }
+                let slowest = Duration::from_nanos(reading.slowest_ns);
+                self.event(Event::Clock(agent, slowest)).await;
+            }
+        }
+    }
+
+    async fn report(&mut self, agent: AgentId, report: Report) {
+        match report {
+            Report::Ready(ready) => self.opened(agent, *ready).await,
+            Report::Armed { attempt, lead_ns } => {
+                self.event(Event::Armed { agent, attempt, in_time: lead_ns > 0 }).await;
+            }
+            Report::CalledOff { attempt, begun } => {
+                self.event(Event::CalledOff { agent, attempt, begun }).await;
+            }
+            Report::Interval(interval) => self.interval(agent, *interval).await,
+            Report::Notice(notice) => {
+                let agent = self.name(agent);
+                self.tell(RunEvent::Notice { agent, notice }).await;
+            }
+            Report::AbortRun(_) => {
+                self.aborted = true;
+                self.event(Event::Abort).await;
+            }
+            Report::Finished(totals) => self.finished(agent, *totals).await,
+            Report::Fault(reason) => self.event(Event::Fault(agent, reason)).await,
+            Report::Leaving(reason) => self.event(Event::Leaving(agent, reason)).await,
+        }
+    }
+
+    async fn opened(&mut self, agent: AgentId, ready: Ready) {
+        let opened = Opened {
+            wanted: ready.connect.wanted,
+            obtained: ready.connect.obtained,
+            server: ready.connect.server_identity.clone(),
+        };
+        self.seat(agent).ready = Some(ready);
+        self.event(Event::Opened(agent, opened)).await;
+    }
+
+    async fn interval(&mut self, agent: AgentId, interval: Interval) {
+        match self.merge(|merger| merger.accept(agent, interval)).await {
+            Ok(()) => self.event(Event::Interval(agent)).await,
+            Err(fault) => self.expel(agent, &fault).await,
+        }
+    }
+
+    async fn finished(&mut self, agent: AgentId, totals: Totals) {
+        match self.merge(|merger| merger.finished(agent, totals)).await {
+            Ok(()) => self.event(Event::Finished(agent)).await,
+            Err(fault) => self.expel(agent, &fault).await,
+        }
+    }
+
+    /// An agent whose figures cannot be is not listened to any more.
+    async fn expel(&mut self, agent: AgentId, fault: &MergeError) {
+        self.seat(agent).handle.forget();
+        self.event(Event::Expelled(agent, fault.to_string())).await;
+    }
+
+    /// Changes the merger and passes on the intervals that became ready by it.
+    pub(super) async fn merge(
+        &mut self,
+        change: impl FnOnce(&mut Merger) -> Result<(), MergeError>,
+    ) -> Result<(), MergeError> {
+        let Some(merger) = &mut self.merger else { return Ok(()) };
+        change(merger)?;
+        while let Some(ready) = self.merger.as_mut().and_then(Merger::next_ready) {
+            self.tell(RunEvent::Interval(Box::new(ready))).await;
+        }
+        Ok(())
+    }
+}

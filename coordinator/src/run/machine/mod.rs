@@ -1,0 +1,318 @@
+//! The run as a pure state machine: (state, event) -> (state, actions).
+//!
+//! Knows neither network nor clock: instants are given as the time since the coordinator began, and
+//! agents are numbers. Every wait has a deadline, and every way out of it is an [`Ending`]; each event is
+//! taken in every state, so that no order of them can get it stuck.
+
+mod before;
+mod during;
+mod event;
+mod rules;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use pgsurge_common::ids::AgentId;
+use pgsurge_proto::message::Stop;
+
+pub use event::{Action, Ending, Event, Failure, Note, Opened};
+pub use rules::{OnAgentLoss, Rules};
+
+/// Where a run is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Agents open their sessions.
+    Preparing {
+        /// All must be ready then.
+        deadline: Duration,
+    },
+    /// All are ready; [`Event::Go`] is awaited.
+    Held,
+    /// Clocks are measured, for the start is about to be named.
+    Clocks {
+        /// The instant to be named next counts so much.
+        attempt: u32,
+        /// All readings must be there then.
+        deadline: Duration,
+    },
+    /// An instant was named.
+    Arming {
+        /// Which one, from 1.
+        attempt: u32,
+        /// When.
+        at: Duration,
+        /// All must be armed then, or the instant is called off.
+        decide_by: Duration,
+    },
+    /// The instant is called off.
+    CallingOff {
+        /// Which one.
+        attempt: u32,
+        /// All must have confirmed then.
+        deadline: Duration,
+    },
+    /// Load is on, or ending.
+    Running(Running),
+    /// Nothing follows.
+    Over,
+}
+
+/// Load is on, or ending.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Running {
+    /// The common start.
+    pub at: Duration,
+    /// How load was told to end, if it was.
+    pub stop: Option<Stop>,
+    /// Load is ended at once then.
+    pub stop_now_at: Option<Duration>,
+    /// Nobody is waited for then.
+    pub give_up_at: Option<Duration>,
+    /// Clocks are measured again then.
+    pub clocks_at: Duration,
+}
+
+/// What is known of one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Agent {
+    heard: Duration,
+    unreachable: bool,
+    /// What its next loss is to be called, if there is more to say than that it is silent.
+    fault: Option<String>,
+    opened: Option<Opened>,
+    slowest: Option<Duration>,
+    armed: bool,
+    called_off: bool,
+    delivered: Duration,
+    part: Part,
+}
+
+/// What an agent still has to do with the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    /// It is expected to do something.
+    Active,
+    /// Its load has ended and its totals are here.
+    Finished,
+    /// It was given up.
+    Lost,
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Machine {
+    rules: Rules,
+    now: Duration,
+    phase: Phase,
+    agents: Vec<Agent>,
+    interrupts: u8,
+}
+
+/// The coordinator itself stood still if nothing happened for so long, since its ticks come far more
+/// often. Agents do not age by that time.
+const STOOD_STILL: Duration = Duration::from_secs(1);
+
+impl Machine {
+    /// Begins to prepare so many agents, at least one.
+    #[must_use]
+    pub fn new(rules: Rules, agents: u32, now: Duration) -> Self {
+        let agent = Agent {
+            heard: now,
+            unreachable: false,
+            fault: None,
+            opened: None,
+            slowest: None,
+            armed: false,
+            called_off: false,
+            delivered: now,
+            part: Part::Active,
+        };
+        let phase = Phase::Preparing { deadline: now + rules.prepare_within };
+        Self { rules, now, phase, agents: vec![agent; agents as usize], interrupts: 0 }
+    }
+
+    /// Where the run is.
+    #[must_use]
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// How often the user interrupted.
+    #[must_use]
+    pub fn interrupts(&self) -> u8 {
+        self.interrupts
+    }
+
+    /// Takes an event that happened at `now`.
+    pub fn step(&mut self, now: Duration, event: Event) -> Vec<Action> {
+        let mut actions = Vec::new();
+        self.advance(now);
+        match event {
+            Event::Tick => {}
+            Event::Heard(agent) => self.heard(agent, &mut actions),
+            Event::Interrupt => self.interrupt(&mut actions),
+            Event::Leaving(agent, reason) => self.leaving(agent, reason, &mut actions),
+            Event::Fault(agent, reason) => self.fault(agent, reason, &mut actions),
+            Event::Expelled(agent, reason) => self.expelled(agent, &reason, &mut actions),
+            Event::Finished(agent) => self.finished(agent, &mut actions),
+            Event::Abort => self.abort(&mut actions),
+            Event::Interval(agent) => self.agent(agent).delivered = now,
+            Event::Opened(agent, opened) => self.opened(agent, opened, &mut actions),
+            Event::Go => self.go(&mut actions),
+            Event::Clock(agent, slowest) => self.clock(agent, slowest, &mut actions),
+            Event::Armed { agent, attempt, in_time } => {
+                self.armed(agent, attempt, in_time, &mut actions);
+            }
+            Event::CalledOff { agent, attempt, begun } => {
+                self.called_off(agent, attempt, begun, &mut actions);
+            }
+        }
+        self.look_for_silence(&mut actions);
+        self.look_at_deadlines(&mut actions);
+        actions
+    }
+
+    /// Lets time pass. Where the coordinator was stopped, everything that it waits for moves on with it.
+    fn advance(&mut self, now: Duration) {
+        let gap = now.saturating_sub(self.now);
+        self.now = self.now.max(now);
+        if gap < STOOD_STILL {
+            return;
+        }
+        for agent in &mut self.agents {
+            agent.heard += gap;
+            agent.delivered += gap;
+        }
+        match &mut self.phase {
+            Phase::Preparing { deadline }
+            | Phase::Clocks { deadline, .. }
+            | Phase::Arming { decide_by: deadline, .. }
+            | Phase::CallingOff { deadline, .. } => *deadline += gap,
+            Phase::Running(running) => {
+                let deadlines = running.stop_now_at.iter_mut().chain(&mut running.give_up_at);
+                deadlines.for_each(|deadline| *deadline += gap);
+            }
+            Phase::Held | Phase::Over => {}
+        }
+    }
+
+    fn agent(&mut self, agent: AgentId) -> &mut Agent {
+        &mut self.agents[agent.0 as usize]
+    }
+
+    /// Agents for which a condition holds, in order.
+    fn those(&self, holds: impl Fn(&Agent) -> bool) -> Vec<AgentId> {
+        let numbers = (0..).map(AgentId).zip(&self.agents);
+        numbers.filter(|(_, agent)| holds(agent)).map(|(id, _)| id).collect()
+    }
+
+    /// Agents that are still expected to do something.
+    fn active(&self) -> Vec<AgentId> {
+        self.those(|agent| agent.part == Part::Active)
+    }
+
+    fn heard(&mut self, id: AgentId, actions: &mut Vec<Action>) {
+        let now = self.now;
+        let agent = self.agent(id);
+        if agent.fault.is_some() {
+            return;
+        }
+        let silent = now.saturating_sub(agent.heard);
+        agent.heard = now;
+        if std::mem::take(&mut agent.unreachable) && agent.part == Part::Active {
+            actions.push(Action::Note(Note::Back(id, silent)));
+        }
+    }
+
+    /// Marks and gives up agents that are silent for too long.
+    fn look_for_silence(&mut self, actions: &mut Vec<Action>) {
+        for id in self.active() {
+            let (now, patience) = (self.now, self.rules.lease + self.rules.margin);
+            let unreachable_after = self.rules.unreachable_after;
+            let agent = self.agent(id);
+            let silent = now.saturating_sub(agent.heard);
+            if silent >= unreachable_after && !agent.unreachable {
+                agent.unreachable = true;
+                actions.push(Action::Note(Note::Unreachable(id)));
+            }
+            if silent >= patience && self.phase != Phase::Over {
+                let heard = format!("it was not heard from for {} s", silent.as_secs());
+                let reason = self.agent(id).fault.take().unwrap_or(heard);
+                self.lose(id, reason, true, actions);
+            }
+        }
+    }
+
+    /// An agent is out. Before the start that ends the run.
+    fn lose(&mut self, id: AgentId, reason: String, forget: bool, actions: &mut Vec<Action>) {
+        let running = matches!(self.phase, Phase::Running(_));
+        self.agent(id).part = Part::Lost;
+        if forget {
+            actions.push(Action::Forget(id));
+        }
+        if running {
+            actions.push(Action::Note(Note::Lost(id, reason)));
+            self.after_loss(actions);
+        } else {
+            self.end(Ending::Failed(Failure::Lost(id, reason)), actions);
+        }
+    }
+
+    fn interrupt(&mut self, actions: &mut Vec<Action>) {
+        self.interrupts = self.interrupts.saturating_add(1);
+        match (&self.phase, self.interrupts) {
+            (Phase::Over, _) => {}
+            (Phase::Running(_), 1) => self.drain(self.rules.drain_timeout, actions),
+            (Phase::Running(_), _) => self.stop_now(self.rules.abort_within, actions),
+            _ => self.end(Ending::Failed(Failure::Interrupted), actions),
+        }
+    }
+
+    fn end(&mut self, ending: Ending, actions: &mut Vec<Action>) {
+        if self.phase != Phase::Over {
+            self.phase = Phase::Over;
+            actions.push(Action::End(ending));
+        }
+    }
+
+    fn look_at_deadlines(&mut self, actions: &mut Vec<Action>) {
+        let now = self.now;
+        match self.phase {
+            Phase::Preparing { deadline } if now >= deadline => {
+                let missing = self.those(|agent| agent.opened.is_none());
+                self.end(Ending::Failed(Failure::NotReady(missing)), actions);
+            }
+            Phase::Clocks { deadline, .. } if now >= deadline => {
+                let missing = self.those(|agent| agent.slowest.is_none());
+                self.end(Ending::Failed(Failure::NoClock(missing)), actions);
+            }
+            Phase::Arming { attempt, decide_by, .. } if now >= decide_by => {
+                self.call_off(attempt, actions);
+            }
+            Phase::CallingOff { attempt, deadline } if now >= deadline => {
+                let missing = self.those(|agent| !agent.called_off);
+                self.end(Ending::Failed(Failure::NotArmed { attempt, missing }), actions);
+            }
+            Phase::Running(_) => self.look_at_running(actions),
+            _ => {}
+        }
+    }
+
+    /// Tells every agent that is still there.
+    fn tell_active(&self, action: impl Fn(AgentId) -> Action, actions: &mut Vec<Action>) {
+        actions.extend(self.active().into_iter().map(action));
+    }
+
+    fn set(&mut self, clear: impl Fn(&mut Agent)) {
+        self.agents.iter_mut().for_each(clear);
+    }
+
+    /// Agents without duplicates of what distinguishes their servers.
+    fn servers(&self) -> BTreeSet<&str> {
+        let opened = self.agents.iter().filter_map(|agent| agent.opened.as_ref());
+        opened.filter_map(|opened| opened.server.as_deref()).collect()
+    }
+}

@@ -1,0 +1,89 @@
+//! What is left when a run is over.
+
+use std::time::{Duration, Instant};
+
+use pgsurge_common::ids::AgentId;
+use pgsurge_common::plan::split::Share;
+use pgsurge_common::stats::ConnectStats;
+use pgsurge_proto::message::Ready;
+
+use crate::fleet::{AgentFacts, ClockSummary};
+use crate::merge::Merged;
+
+/// A run that had load on.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// One entry an agent, numbered in this order.
+    pub agents: Vec<AgentOutcome>,
+    /// Sums, timeline and proofs; holds the agents' totals, too.
+    pub merged: Merged,
+    /// The common start, on the coordinator's monotonic clock.
+    pub started: Instant,
+    /// Instants that were named until all agents took one.
+    pub start_attempts: u32,
+    /// How often the user interrupted: 0 is a run that went to its end.
+    pub interrupts: u8,
+    /// A client aborted and the plan wanted the run to end then.
+    pub aborted: bool,
+    /// An agent was lost and the run was to end then.
+    pub cut_short: bool,
+}
+
+/// One agent's part in it.
+#[derive(Debug)]
+pub struct AgentOutcome {
+    /// Its number.
+    pub id: AgentId,
+    /// What it said of itself.
+    pub facts: AgentFacts,
+    /// What it had to do.
+    pub share: Share,
+    /// How its connection phase ended.
+    pub ready: Ready,
+    /// How well its clock was known.
+    pub clock: ClockSummary,
+    /// It was given up.
+    pub lost: Option<Loss>,
+    /// It was told to leave by someone else, and why; its totals are there.
+    pub left: Option<String>,
+    /// When it was unreachable and came back; the first hundred.
+    pub silences: Vec<Silence>,
+}
+
+/// The loss of an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loss {
+    /// Seconds since the measured part began; negative if before.
+    pub at_s: f64,
+    /// What was seen.
+    pub reason: String,
+}
+
+/// A time in which an agent was not heard from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Silence {
+    /// Its end, in seconds since the measured part began.
+    pub until_s: f64,
+    /// Its length.
+    pub length: Duration,
+}
+
+/// Opening the sessions, all agents together: counts add up, the slowest agent gives the time.
+#[must_use]
+pub fn connections<'a>(agents: impl IntoIterator<Item = &'a Ready>) -> ConnectStats {
+    let mut all = ConnectStats::default();
+    for Ready { connect, direct: _ } in agents {
+        all.wanted += connect.wanted;
+        all.obtained += connect.obtained;
+        all.elapsed_us = all.elapsed_us.max(connect.elapsed_us);
+        all.latency.merge(&connect.latency);
+        all.errors.merge(&connect.errors);
+        if all.example.is_none() {
+            all.example.clone_from(&connect.example);
+        }
+        if all.server_identity.is_none() {
+            all.server_identity.clone_from(&connect.server_identity);
+        }
+    }
+    all
+}

@@ -1,0 +1,62 @@
+//! `pgsurge agent`: its arguments, and what they mean to the agent's library.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+
+use super::bench::TlsFiles;
+
+/// Serve a coordinator: hold client connections on this host
+#[derive(Clone, Debug, Parser)]
+#[command(name = "agent", version)]
+#[allow(clippy::struct_excessive_bools)] // independent flags
+pub struct AgentArgs {
+    /// where the coordinator listens
+    #[arg(long, value_name = "HOST:PORT", env = "PGSURGE_COORDINATOR")]
+    pub coordinator: String,
+    /// name in reports [default: the host's name]
+    #[arg(long, value_name = "NAME", env = "PGSURGE_NAME")]
+    pub name: Option<String>,
+    /// leave after the first run
+    #[arg(long, env = "PGSURGE_ONCE")]
+    pub once: bool,
+    /// leave if no coordinator was found for so long [default: try for ever]
+    #[arg(long, value_name = "SEC", env = "PGSURGE_GIVE_UP_AFTER", value_parser = duration)]
+    pub give_up_after: Option<Duration>,
+    /// let scripts run \shell and \setshell on this host
+    #[arg(long, env = "PGSURGE_ALLOW_SHELL")]
+    pub allow_shell: bool,
+    /// authority that signs the coordinator's certificate
+    #[arg(long, value_name = "FILE", env = "PGSURGE_TLS_CA")]
+    pub tls_ca: Option<PathBuf>,
+    /// this agent's certificate
+    #[arg(long, value_name = "FILE", env = "PGSURGE_TLS_CERT")]
+    pub tls_cert: Option<PathBuf>,
+    /// this agent's private key
+    #[arg(long, value_name = "FILE", env = "PGSURGE_TLS_KEY")]
+    pub tls_key: Option<PathBuf>,
+    /// allow plaintext beyond loopback
+    #[arg(long, env = "PGSURGE_INSECURE")]
+    pub insecure: bool,
+}
+
+impl AgentArgs {
+    /// The three TLS files as given.
+    #[must_use]
+    pub fn tls(&self) -> TlsFiles {
+        TlsFiles {
+            ca: self.tls_ca.clone(),
+            cert: self.tls_cert.clone(),
+            key: self.tls_key.clone(),
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|s| *s > 0.0)
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .ok_or_else(|| "expected a number of seconds above 0".to_owned())
+}

@@ -1,0 +1,188 @@
+//! Reads a command line as getopt does for pgbench: options and operands in any order, bundled
+//! letters, unique prefixes of long names, values attached or following. Keeps the order, since the
+//! order of scripts numbers them and the first wrong value is the one reported.
+
+use std::ffi::OsString;
+
+use lexopt::{Arg, Parser};
+
+use super::table::{self, Group, OPTIONS, Opt};
+use super::usage::UsageError;
+
+/// An option as it was given.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Which.
+    pub opt: &'static Opt,
+    /// Its value; empty for a flag.
+    pub value: String,
+}
+
+/// What a command line says.
+#[derive(Clone, Debug, Default)]
+pub struct CommandLine {
+    /// Options: those from variables first, then those of the command line, each in order.
+    pub given: Vec<Given>,
+    /// Everything else.
+    pub operands: Vec<String>,
+    /// `--help` or `-?` was there.
+    pub help: bool,
+    /// `--version` or `-V` was there.
+    pub version: bool,
+}
+
+impl CommandLine {
+    /// Reads arguments (without the program's name) and then `PGSURGE_*` variables for the options of
+    /// the mode that the arguments choose.
+    pub fn read(
+        args: impl IntoIterator<Item = OsString>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, UsageError> {
+        let mut line = Self::default();
+        line.read_arguments(args)?;
+        let init = line.has("initialize");
+        let from_environment = OPTIONS
+            .iter()
+            .filter(|opt| match opt.group {
+                Group::Both => true,
+                Group::Init => init,
+                Group::Bench | Group::Cluster => !init,
+            })
+            .filter_map(|opt| Some((opt, variable(&opt.env()?)?)))
+            .filter(|(opt, value)| opt.value.is_some() || is_set(value))
+            .map(|(opt, value)| Given { opt, value })
+            .collect::<Vec<_>>();
+        line.given.splice(0..0, from_environment);
+        Ok(line)
+    }
+
+    /// Whether an option was given, by its long name.
+    #[must_use]
+    pub fn has(&self, long: &str) -> bool {
+        self.given.iter().any(|given| given.opt.long == long)
+    }
+
+    fn read_arguments(
+        &mut self,
+        args: impl IntoIterator<Item = OsString>,
+    ) -> Result<(), UsageError> {
+        let mut parser = Parser::from_args(args);
+        while let Some(arg) = parser.next().map_err(|e| unexpected(&e))? {
+            let opt = match arg {
+                Arg::Value(value) => {
+                    self.operands.push(utf8(value)?);
+                    continue;
+                }
+                Arg::Short('?') | Arg::Long("help") => {
+                    self.help = true;
+                    continue;
+                }
+                Arg::Short('V') | Arg::Long("version") => {
+                    self.version = true;
+                    continue;
+                }
+                Arg::Short(letter) => table::by_short(letter).ok_or_else(|| {
+                    UsageError::new(format!("invalid option -- '{letter}'")).try_help()
+                })?,
+                Arg::Long(name) => one_of(name)?,
+            };
+            let value = match opt.value {
+                Some(_) => utf8(parser.value().map_err(|_| {
+                    UsageError::new(format!("option '{}' requires an argument", opt.label()))
+                        .try_help()
+                })?)?,
+                None => String::new(),
+            };
+            self.given.push(Given { opt, value });
+        }
+        Ok(())
+    }
+}
+
+/// A flag's variable counts unless it plainly says no, so that a manifest can switch it off.
+fn is_set(value: &str) -> bool {
+    !matches!(value.to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off")
+}
+
+fn one_of(name: &str) -> Result<&'static Opt, UsageError> {
+    match table::by_prefix(name).as_slice() {
+        [one] => Ok(one),
+        [] => Err(UsageError::new(format!("unrecognized option '--{name}'")).try_help()),
+        several => {
+            let names = several.iter().map(|opt| format!("'--{}'", opt.long)).collect::<Vec<_>>();
+            Err(UsageError::new(format!(
+                "option '--{name}' is ambiguous; possibilities: {}",
+                names.join(" ")
+            ))
+            .try_help())
+        }
+    }
+}
+
+fn unexpected(error: &lexopt::Error) -> UsageError {
+    match error {
+        lexopt::Error::UnexpectedValue { option, .. } => {
+            UsageError::new(format!("option '{option}' doesn't allow an argument")).try_help()
+        }
+        other => UsageError::new(other.to_string()).try_help(),
+    }
+}
+
+fn utf8(value: OsString) -> Result<String, UsageError> {
+    value.into_string().map_err(|raw| {
+        UsageError::new(format!("argument is not valid UTF-8: {}", raw.to_string_lossy()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn read(args: &[&str]) -> Result<CommandLine, UsageError> {
+        CommandLine::read(args.iter().map(OsString::from), |_| None)
+    }
+
+    fn shown(line: &CommandLine) -> Vec<String> {
+        line.given.iter().map(|g| format!("{}={}", g.opt.long, g.value)).collect()
+    }
+
+    #[test]
+    fn options_keep_their_order_among_operands() {
+        let line = read(&["-nSc10", "db", "--time=5", "--cl", "3", "-b", "-x", "more"]).unwrap();
+        assert_eq!(
+            shown(&line),
+            ["no-vacuum=", "select-only=", "client=10", "time=5", "client=3", "builtin=-x"]
+        );
+        assert_eq!(line.operands, ["db", "more"]);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (args, message) in [
+            (&["--nosuch"][..], "unrecognized option '--nosuch'"),
+            (&["-y"], "invalid option -- 'y'"),
+            (&["-c"], "option '-c/--client' requires an argument"),
+            (&["--quiet=1"], "option '--quiet' doesn't allow an argument"),
+            (&["--pro", "1"], "option '--pro' is ambiguous"),
+        ] {
+            let error = read(args).unwrap_err().to_string();
+            assert!(error.contains(message), "{args:?}: {error}");
+            assert!(error.contains("--help"), "{args:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn variables_come_before_arguments_and_only_for_the_mode() {
+        let variable = |name: &str| match name {
+            "PGSURGE_CLIENT" => Some("7".to_owned()),
+            "PGSURGE_QUIET" => Some("1".to_owned()),
+            "PGSURGE_INSECURE" => Some("off".to_owned()),
+            _ => None,
+        };
+        let line = CommandLine::read(["-c", "9"].map(OsString::from), variable).unwrap();
+        assert_eq!(shown(&line), ["client=7", "client=9"]);
+        let line = CommandLine::read(["-i"].map(OsString::from), variable).unwrap();
+        assert_eq!(shown(&line), ["quiet=", "initialize="].map(|s| s.replace("quiet=", "quiet=1")));
+    }
+}

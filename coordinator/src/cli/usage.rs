@@ -1,0 +1,53 @@
+//! A mistake on the command line, as pgbench words it: one error line, then details and hints.
+
+use std::fmt;
+
+/// What was wrong, with the lines that help. Displays as the lines that follow `pgsurge: `.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageError {
+    message: String,
+    details: Vec<String>,
+    hint: Option<String>,
+}
+
+impl UsageError {
+    /// An error with nothing but its message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), details: Vec::new(), hint: None }
+    }
+
+    /// Adds a detail line.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.details.push(detail.into());
+        self
+    }
+
+    /// Adds a hint line.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the hint that points to the help text.
+    #[must_use]
+    pub fn try_help(self) -> Self {
+        self.hint("Try \"pgsurge --help\" for more information.")
+    }
+}
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        for detail in &self.details {
+            write!(f, "\npgsurge: detail: {detail}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\npgsurge: hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UsageError {}

@@ -1,0 +1,139 @@
+//! Reads option values as the C library does for pgbench, with pgbench's messages.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::table::Opt;
+use super::usage::UsageError;
+
+/// A strict decimal integer within a range; trailing blanks are allowed, as in pgbench.
+pub fn integer(opt: &Opt, value: &str, range: RangeInclusive<i64>) -> Result<i64, UsageError> {
+    let digits = value.trim_start().trim_end();
+    let number: i128 = digits.parse().map_err(|_| {
+        UsageError::new(format!("invalid value \"{value}\" for option {}", opt.label()))
+    })?;
+    i64::try_from(number).ok().filter(|n| range.contains(n)).ok_or_else(|| {
+        UsageError::new(format!(
+            "{} must be in range {}..{}",
+            opt.label(),
+            range.start(),
+            range.end()
+        ))
+    })
+}
+
+/// A positive 31-bit integer, the range of most of pgbench's counts.
+pub fn count(opt: &Opt, value: &str) -> Result<u32, UsageError> {
+    let number = integer(opt, value, 1..=i64::from(i32::MAX))?;
+    Ok(u32::try_from(number).expect("the range was checked"))
+}
+
+/// A number of seconds, fractions allowed; zero only where it makes sense.
+pub fn seconds(opt: &Opt, value: &str, zero_allowed: bool) -> Result<Duration, UsageError> {
+    value
+        .trim()
+        .parse::<f64>()
+        .ok()
+        .filter(|s| *s > 0.0 || (zero_allowed && *s == 0.0))
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        // Keeps every instant computed from it far inside the range of the clocks.
+        .filter(|d| *d <= Duration::from_secs(10 * 365 * 86400))
+        .ok_or_else(|| {
+            UsageError::new(format!(
+                "invalid value \"{value}\" for option {}: expected a number of seconds",
+                opt.label()
+            ))
+        })
+}
+
+/// C's `atof`: the longest numeric prefix, 0 if there is none.
+#[must_use]
+pub fn atof(text: &str) -> f64 {
+    let text = text.trim_start();
+    let mut end = 0;
+    let (mut digits, mut dot, mut exponent) = (false, false, false);
+    let bytes = text.as_bytes();
+    while let Some(&byte) = bytes.get(end) {
+        match byte {
+            b'0'..=b'9' => digits = true,
+            b'+' | b'-' if end == 0 || (exponent && matches!(bytes[end - 1], b'e' | b'E')) => {}
+            b'.' if !dot && !exponent => dot = true,
+            b'e' | b'E' if digits && !exponent => exponent = true,
+            _ => break,
+        }
+        end += 1;
+    }
+    while end > 0 {
+        if let Ok(number) = text[..end].parse() {
+            return number;
+        }
+        end -= 1;
+    }
+    0.0
+}
+
+/// C's `atoi`: the longest integer prefix, 0 if there is none; saturates.
+#[must_use]
+pub fn atoi(text: &str) -> i64 {
+    let text = text.trim_start();
+    let sign = usize::from(text.starts_with(['+', '-']));
+    let digits = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    match text[..sign + digits].parse::<i64>() {
+        Ok(number) => number,
+        Err(_) if digits == 0 => 0,
+        Err(_) if text.starts_with('-') => i64::MIN,
+        Err(_) => i64::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::table;
+    use super::*;
+
+    #[test]
+    fn integers_are_strict_and_bounded() {
+        let opt = table::by_long("client").unwrap();
+        assert_eq!(count(opt, "12 ").unwrap(), 12);
+        for (value, message) in [
+            ("three", "invalid value \"three\" for option -c/--client"),
+            ("", "invalid value \"\" for option -c/--client"),
+            ("0", "-c/--client must be in range 1..2147483647"),
+            ("99999999999999999999", "-c/--client must be in range 1..2147483647"),
+        ] {
+            assert_eq!(count(opt, value).unwrap_err().to_string(), format!("error: {message}"));
+        }
+    }
+
+    #[test]
+    fn c_numbers_ignore_what_follows() {
+        for (text, number) in [
+            ("1.5x", 1.5),
+            ("x", 0.0),
+            ("-2e1y", -20.0),
+            ("1e", 1.0),
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("", 0.0),
+            ("-", 0.0),
+        ] {
+            assert!((atof(text) - number).abs() < f64::EPSILON, "{text}");
+        }
+        for (text, number) in [("12x", 12), ("-3", -3), ("x", 0), ("+", 0), ("", 0)] {
+            assert_eq!(atoi(text), number, "{text}");
+        }
+        assert_eq!(atoi("99999999999999999999"), i64::MAX);
+    }
+
+    #[test]
+    fn seconds_are_positive_and_finite() {
+        let opt = table::by_long("warmup").unwrap();
+        assert_eq!(seconds(opt, "1.5", true).unwrap(), Duration::from_millis(1500));
+        assert_eq!(seconds(opt, "0", true).unwrap(), Duration::ZERO);
+        for value in ["-1", "nan", "inf", "1e300", "soon", ""] {
+            assert!(seconds(opt, value, true).is_err(), "{value}");
+        }
+        assert!(seconds(opt, "0", false).is_err());
+    }
+}

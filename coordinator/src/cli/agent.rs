@@ -45,11 +45,7 @@ impl AgentArgs {
     /// The three TLS files as given.
     #[must_use]
     pub fn tls(&self) -> TlsFiles {
-        TlsFiles {
-            ca: self.tls_ca.clone(),
-            cert: self.tls_cert.clone(),
-            key: self.tls_key.clone(),
-        }
+        TlsFiles { ca: self.tls_ca.clone(), cert: self.tls_cert.clone(), key: self.tls_key.clone() }
     }
 }
 

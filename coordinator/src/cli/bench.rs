@@ -9,10 +9,10 @@ mod seed;
 
 use std::time::Duration;
 
-use pgsurge_common::plan::{End, Protocol};
+use pgsurge_common::plan::{End, Protocol, ScriptSource};
 
 pub use cluster::{ClusterArgs, Format, ResultsArg, TlsFiles};
-pub use scripts::{ScriptArg, load as load_script};
+
 pub use seed::Seed;
 
 use super::read::{CommandLine, Given};
@@ -25,7 +25,7 @@ use super::values::{atof, atoi, count};
 #[allow(clippy::struct_excessive_bools)] // pgbench's flags are independent of each other
 pub struct BenchArgs {
     /// Scripts in the order given; never empty.
-    pub scripts: Vec<ScriptArg>,
+    pub scripts: Vec<ScriptSource>,
     /// `-c`.
     pub clients: u32,
     /// `-j`.
@@ -84,7 +84,8 @@ impl BenchArgs {
         line: &CommandLine,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, UsageError> {
-        let mut collected = Collected::new(Seed::initial(variable("PGBENCH_RANDOM_SEED").as_deref())?);
+        let mut collected =
+            Collected::new(Seed::initial(variable("PGBENCH_RANDOM_SEED").as_deref())?);
         for given in &line.given {
             let known = collected.workload_option(given)?
                 || collected.load_option(given)?
@@ -239,5 +240,80 @@ fn max_tries(value: &str) -> Result<Option<u32>, UsageError> {
         Ok(0) => Ok(None),
         Ok(tries) => Ok(Some(tries)),
         Err(_) => Err(UsageError::new(format!("invalid number of maximum tries: \"{value}\""))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn fold(args: &str) -> Result<BenchArgs, String> {
+        let args = args.split_terminator(' ').map(std::ffi::OsString::from);
+        CommandLine::read(args, |_| None)
+            .and_then(|line| BenchArgs::fold(&line, |_| None))
+            .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn scripts_are_numbered_by_their_order_over_all_options() {
+        let args = fold("-S -b tpcb@3 -N").unwrap();
+        let names = args.scripts.iter().map(|s| (s.name.as_str(), s.weight)).collect::<Vec<_>>();
+        assert_eq!(
+            names,
+            [
+                ("<builtin: select only>", 1),
+                ("<builtin: TPC-B (sort of)>", 3),
+                ("<builtin: simple update>", 1)
+            ]
+        );
+    }
+
+    #[test]
+    fn defaults_are_those_of_pgbench() {
+        let args = fold("").unwrap();
+        assert_eq!((args.clients, args.end), (1, End::Transactions(10)));
+        assert_eq!(args.scripts[0].name, "<builtin: TPC-B (sort of)>");
+        assert_eq!(args.max_tries, Some(1));
+        assert_eq!(fold("-T 60").unwrap().end, End::Duration(Duration::from_secs(60)));
+        assert_eq!(fold("-L 0.0001").unwrap().latency_limit_us, None);
+        assert_eq!(fold("-L 20ms").unwrap().latency_limit_us, Some(20_000));
+    }
+
+    /// Cases of pgbench's own suite, by their gist.
+    #[test]
+    fn mistakes_have_the_messages_of_pgbench() {
+        let too_many = "-S ".repeat(129);
+        for (args, message) in [
+            ("-f /nonexistent/file", "could not open file \"/nonexistent/file\": No such file"),
+            ("-b no-such-builtin", "no builtin script found for name \"no-such-builtin\""),
+            ("-b si@one", "invalid weight specification: @one"),
+            ("-b si@-1", "weight specification out of range (0 .. 2147483647): -1"),
+            (too_many.trim(), "at most 128 SQL scripts"),
+            ("-b si@0", "total script weight must not be zero"),
+            ("-c three", "invalid value \"three\" for option -c/--client"),
+            ("-j eleven", "invalid value \"eleven\" for option -j/--jobs"),
+            ("-t zil", "invalid value \"zil\" for option -t/--transactions"),
+            ("-T ten", "invalid value \"ten\" for option -T/--time"),
+            ("-t 3 -T 3", "specify either a number of transactions (-t) or a duration (-T)"),
+            ("--define foobla", "invalid variable definition: \"foobla\""),
+            ("--define x=", "invalid variable definition: \"x=\""),
+            ("--progress=0", "-P/--progress must be in range 1..2147483647"),
+            ("-M no-such-mode", "invalid query mode (-M): \"no-such-mode\""),
+            ("--rate=0.0", "invalid rate limit: \"0.0\""),
+            ("--latency-limit=0.0", "invalid latency limit: \"0.0\""),
+            ("-S -F 90", "cannot be used in benchmarking mode"),
+            ("--progress-timestamp", "allowed only under --progress"),
+            ("--random-seed=one", "unrecognized random seed option \"one\""),
+            ("--max-tries -10", "invalid number of maximum tries: \"-10\""),
+            ("--max-tries 0", "an unlimited number of transaction tries can only be used with"),
+            ("--tls-ca x", "--tls-ca, --tls-cert and --tls-key must be given together"),
+            ("--lease 1", "--lease must be at least 2 seconds"),
+            ("--agents 2 --listen nowhere", "invalid value \"nowhere\" for option --listen"),
+            ("--format xml", "invalid value \"xml\" for option --format: expected text or json"),
+        ] {
+            let error = fold(args).unwrap_err();
+            assert!(error.contains(message), "{args}: {error}");
+        }
     }
 }

@@ -80,7 +80,8 @@ impl InitArgs {
     fn option(&mut self, given: &Given) -> Result<(), UsageError> {
         let (opt, value) = (given.opt, given.value.as_str());
         let within = |low, high| {
-            integer(opt, value, low..=high).map(|n| u32::try_from(n).expect("the range was checked"))
+            integer(opt, value, low..=high)
+                .map(|n| u32::try_from(n).expect("the range was checked"))
         };
         match opt.long {
             "init-steps" => self.steps = steps(value)?,

@@ -1,6 +1,15 @@
 //! What the user types: one file a subcommand, over a shared reading of pgbench's options.
 
+pub mod agent;
+pub mod bench;
+mod connection;
+pub mod help;
+pub mod init;
 mod read;
 mod table;
 mod usage;
 mod values;
+
+pub use connection::ConnectionArgs;
+pub use read::CommandLine;
+pub use usage::UsageError;

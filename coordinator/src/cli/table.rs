@@ -158,7 +158,11 @@ pub const OPTIONS: &[Opt] = &[
     long_valued(("tls-cert", "FILE"), Cluster, "this coordinator's certificate"),
     long_valued(("tls-key", "FILE"), Cluster, "this coordinator's private key"),
     long_flag("insecure", Cluster, "allow plaintext beyond loopback"),
-    long_valued(("connect-rate", "PER_SEC"), Cluster, "new connections per second over the cluster"),
+    long_valued(
+        ("connect-rate", "PER_SEC"),
+        Cluster,
+        "new connections per second over the cluster",
+    ),
     long_valued(
         ("connect-concurrency", "N"),
         Cluster,
@@ -172,7 +176,11 @@ pub const OPTIONS: &[Opt] = &[
     long_flag("allow-fewer-clients", Cluster, "go on if not all clients could connect"),
     long_flag("any-server", Cluster, "allow agents to reach different servers"),
     long_valued(("warmup", "SEC"), Cluster, "same load before, outside of all figures"),
-    long_valued(("drain-timeout", "SEC"), Cluster, "bound on finishing what is in flight at the end"),
+    long_valued(
+        ("drain-timeout", "SEC"),
+        Cluster,
+        "bound on finishing what is in flight at the end",
+    ),
     long_valued(("results", "DIR"), Cluster, "results folder [default: pgsurge-results/RUN-ID]"),
     long_flag("no-results", Cluster, "write no results folder"),
     long_valued(("format", "FORMAT"), Cluster, "print \"text\" or \"json\" [default: text]"),

@@ -176,8 +176,9 @@ impl ClusterArgs {
     pub fn check(&self) -> Result<(), UsageError> {
         self.tls.complete()?;
         if self.lease < Duration::from_secs(2) {
-            return Err(UsageError::new("--lease must be at least 2 seconds")
-                .detail("agents are heard once a second, so a shorter lease would end healthy runs"));
+            return Err(UsageError::new("--lease must be at least 2 seconds").detail(
+                "agents are heard once a second, so a shorter lease would end healthy runs",
+            ));
         }
         if self.agents.is_some() {
             listen_address(&self.listen)?;

@@ -5,11 +5,13 @@ pub mod bench;
 mod connection;
 pub mod help;
 pub mod init;
+mod invocation;
 mod read;
 mod table;
 mod usage;
 mod values;
 
 pub use connection::ConnectionArgs;
+pub use invocation::{Invocation, Verbosity, version};
 pub use read::CommandLine;
 pub use usage::UsageError;

@@ -1,0 +1,178 @@
+//! Which of the program's roles a command line asks for, with its checked arguments. Pure: an
+//! argument vector in, a value out; nothing is printed or started here.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use pgsurge_common::workload::{builtin_list, find_builtin};
+
+use super::agent::AgentArgs;
+use super::bench::BenchArgs;
+use super::connection::ConnectionArgs;
+use super::help::{self, Mode};
+use super::init::InitArgs;
+use super::read::CommandLine;
+use super::usage::UsageError;
+
+/// What the program is to do.
+#[derive(Clone, Debug)]
+pub enum Invocation {
+    /// Print this on stdout and leave.
+    Show(String),
+    /// Print this on stderr and leave, as pgbench does with its scripts.
+    Tell(String),
+    /// Run a benchmark.
+    Run(Box<BenchArgs>, ConnectionArgs, Verbosity),
+    /// Create pgbench's tables.
+    Init(InitArgs, ConnectionArgs, Verbosity),
+    /// Serve a coordinator.
+    Agent(AgentArgs),
+}
+
+/// How much the program says about itself on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Warnings and errors.
+    Normal,
+    /// `--debug`.
+    Debug,
+}
+
+impl Invocation {
+    /// Reads the arguments after the program's name; `variable` looks up the environment.
+    pub fn read(
+        args: impl IntoIterator<Item = OsString>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, UsageError> {
+        let mut args = args.into_iter().collect::<Vec<_>>();
+        let word = args.first().and_then(|arg| arg.to_str()).unwrap_or_default();
+        match word {
+            "agent" => agent(args),
+            "run" => pgbench(args.split_off(1), Some(Mode::Run), variable),
+            "init" => pgbench(args.split_off(1), Some(Mode::Init), variable),
+            _ => pgbench(args, None, variable),
+        }
+    }
+}
+
+/// `--version`, also the first word of the report's banner.
+#[must_use]
+pub fn version() -> String {
+    format!("pgsurge {}", env!("CARGO_PKG_VERSION"))
+}
+
+fn pgbench(
+    args: Vec<OsString>,
+    mode: Option<Mode>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Invocation, UsageError> {
+    let initialize = (mode == Some(Mode::Init)).then(|| OsString::from("--initialize"));
+    let line = CommandLine::read(initialize.into_iter().chain(args), &variable)?;
+    if line.help {
+        let mut command = mode.map_or_else(help::program, help::subcommand);
+        return Ok(Invocation::Show(command.render_help().to_string()));
+    }
+    if line.version {
+        return Ok(Invocation::Show(format!("{}\n", version())));
+    }
+    if let Some(text) = script_text(&line)? {
+        return Ok(Invocation::Tell(text));
+    }
+    let verbosity = if line.has("debug") { Verbosity::Debug } else { Verbosity::Normal };
+    if line.has("initialize") {
+        let args = InitArgs::fold(&line)?;
+        return Ok(Invocation::Init(args, ConnectionArgs::of(&line)?, verbosity));
+    }
+    let args = BenchArgs::fold(&line, variable)?;
+    Ok(Invocation::Run(Box::new(args), ConnectionArgs::of(&line)?, verbosity))
+}
+
+/// `-b list` and `--show-script` end the program where they stand.
+fn script_text(line: &CommandLine) -> Result<Option<String>, UsageError> {
+    for given in &line.given {
+        match (given.opt.long, given.value.as_str()) {
+            ("builtin", "list") => return Ok(Some(builtin_list())),
+            ("show-script", name) => {
+                let script =
+                    find_builtin(name).map_err(|e| UsageError::new(e.to_string().trim_end()))?;
+                return Ok(Some(script.shown()));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+fn agent(args: Vec<OsString>) -> Result<Invocation, UsageError> {
+    let error = match AgentArgs::try_parse_from(args) {
+        Ok(args) => {
+            args.tls().complete()?;
+            return Ok(Invocation::Agent(args));
+        }
+        Err(error) => error,
+    };
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return Ok(Invocation::Show(error.to_string()));
+    }
+    // clap's first paragraph says what is wrong; usage and tips follow it.
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or(&text);
+    let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    Err(UsageError::new(line.trim_start_matches("error: "))
+        .hint("Try \"pgsurge agent --help\" for more information."))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn read(args: &str) -> Result<Invocation, UsageError> {
+        Invocation::read(args.split_whitespace().map(OsString::from), |_| None)
+    }
+
+    #[test]
+    fn without_a_subcommand_the_arguments_are_those_of_pgbench() {
+        assert!(matches!(
+            read("-i -s 10 db"),
+            Ok(Invocation::Init(InitArgs { scale: 10, .. }, ..))
+        ));
+        assert!(matches!(read("-qis10"), Ok(Invocation::Init(InitArgs { quiet: true, .. }, ..))));
+        assert!(matches!(read("-c 10 -T 30 db"), Ok(Invocation::Run(..))));
+        assert!(matches!(read(""), Ok(Invocation::Run(..))));
+    }
+
+    #[test]
+    fn subcommands_choose_the_mode() {
+        assert!(matches!(read("init -s 10 db"), Ok(Invocation::Init(..))));
+        assert!(matches!(read("run -S db"), Ok(Invocation::Run(..))));
+        assert!(matches!(read("agent --coordinator a:1"), Ok(Invocation::Agent(_))));
+        assert!(read("run -i -S").unwrap_err().to_string().contains("initialization (-i) mode"));
+        assert!(read("init -S").unwrap_err().to_string().contains("initialization (-i) mode"));
+    }
+
+    #[test]
+    fn scripts_help_and_version_are_shown() {
+        assert!(matches!(read("-b list"), Ok(Invocation::Tell(t)) if t.contains("select-only")));
+        assert!(
+            matches!(read("--show-script se"), Ok(Invocation::Tell(t)) if t.contains("SELECT"))
+        );
+        assert!(matches!(read("--version"), Ok(Invocation::Show(t)) if t.starts_with("pgsurge ")));
+        assert!(matches!(read("run -?"), Ok(Invocation::Show(t)) if t.contains("--agents")));
+        assert!(matches!(read("agent --help"), Ok(Invocation::Show(t)) if t.contains("--once")));
+    }
+
+    #[test]
+    fn a_wrong_agent_line_gives_one_line_and_a_hint() {
+        for (args, message) in [
+            ("agent", "required arguments were not provided: --coordinator <HOST:PORT>"),
+            ("agent --nosuch", "unexpected argument '--nosuch' found"),
+            ("agent --coordinator x --give-up-after soon", "invalid value 'soon'"),
+            ("agent --coordinator x --tls-ca y", "must be given together"),
+        ] {
+            let error = read(args).unwrap_err().to_string();
+            assert!(error.lines().next().unwrap().contains(message), "{args}: {error}");
+        }
+    }
+}

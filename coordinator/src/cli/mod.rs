@@ -6,6 +6,7 @@ mod connection;
 pub mod help;
 pub mod init;
 mod invocation;
+pub mod logging;
 mod read;
 mod table;
 mod usage;

@@ -7,4 +7,5 @@ pub mod merge;
 pub mod observe;
 pub mod report;
 pub mod run;
+pub mod signals;
 pub mod verdict;

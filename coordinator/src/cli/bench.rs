@@ -174,12 +174,12 @@ impl Collected {
                 self.args.rate_tps = Some(rate);
             }
             "latency-limit" => {
-                let limit_ms = atof(value);
-                if limit_ms.is_nan() || limit_ms <= 0.0 {
+                let milliseconds = atof(value);
+                if milliseconds.is_nan() || milliseconds <= 0.0 {
                     return Err(UsageError::new(format!("invalid latency limit: \"{value}\"")));
                 }
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
-                let limit_us = (limit_ms * 1000.0) as u64;
+                let limit_us = (milliseconds * 1000.0) as u64;
                 self.args.latency_limit_us = (limit_us > 0).then_some(limit_us);
             }
             _ => return Ok(false),

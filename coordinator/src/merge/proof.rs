@@ -42,8 +42,10 @@ pub enum Between {
     ClusterAndAgents,
 }
 
-impl std::fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Mismatch {
+    /// The disagreement without whose it is.
+    #[must_use]
+    pub fn statement(&self) -> String {
         let (first, second) = match self.between {
             Between::TotalsAndIntervals => ("its own totals", "its intervals"),
             Between::CountAndSamples => ("counters", "response time samples"),
@@ -51,18 +53,17 @@ impl std::fmt::Display for Mismatch {
             Between::CountAndScripts => ("counters", "the sum over scripts"),
             Between::ClusterAndAgents => ("the cluster's intervals", "the sum over agents"),
         };
+        let (what, phase) = (self.what, phase_name(self.phase));
+        format!("{what} of the {phase}: {} by {first}, {} by {second}", self.first, self.second)
+    }
+}
+
+impl std::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.agent {
-            Some(agent) => write!(f, "agent {agent}, ")?,
-            None => write!(f, "cluster, ")?,
+            Some(agent) => write!(f, "agent {agent}, {}", self.statement()),
+            None => write!(f, "cluster, {}", self.statement()),
         }
-        write!(
-            f,
-            "{} of the {}: {} by {first}, {} by {second}",
-            self.what,
-            phase_name(self.phase),
-            self.first,
-            self.second
-        )
     }
 }
 

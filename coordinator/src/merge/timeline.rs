@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use pgsurge_common::stats::{Counts, Interval, PackedHistogram, micros};
+use pgsurge_common::stats::{Counts, Histogram, Interval, Moments, PackedHistogram, micros};
 
 use super::ClusterInterval;
 
@@ -32,6 +32,8 @@ pub struct TimelinePoint {
     pub counts: Counts,
     /// Response times of all its intervals.
     pub response: PackedHistogram,
+    /// Schedule lag of all its intervals; nothing without `-R`.
+    pub lag: Moments,
     /// Clients at work at its end.
     pub clients: u32,
     /// Agents whose results are in it; the fewest of its intervals.
@@ -47,6 +49,7 @@ impl TimelinePoint {
             intervals: 1,
             counts: ready.interval.counts,
             response: ready.interval.response.pack(),
+            lag: ready.interval.lag.as_ref().map(Histogram::moments).copied().unwrap_or_default(),
             clients: ready.interval.clients,
             agents: ready.agents,
             complete: ready.complete,
@@ -58,6 +61,7 @@ impl TimelinePoint {
         self.intervals += next.intervals;
         self.counts.merge(&next.counts);
         self.response.merge(&next.response);
+        self.lag.merge(&next.lag);
         self.clients = next.clients;
         self.agents = self.agents.min(next.agents);
         self.complete &= next.complete;
@@ -96,6 +100,9 @@ impl Timeline {
         if let Some(point) = self.points.get_mut((late.index / self.width) as usize) {
             point.counts.merge(&late.counts);
             point.response.merge(&late.response.pack());
+            if let Some(lag) = &late.lag {
+                point.lag.merge(lag.moments());
+            }
         }
     }
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pgsurge_common::plan::{End, Load};
-use pgsurge_common::stats::{Interval, Phase};
+use pgsurge_common::stats::Phase;
+
+use crate::merge::ClusterInterval;
 
 /// The bar of one run.
 #[derive(Debug)]
@@ -29,8 +31,9 @@ impl Bar {
         Self { drawn: bar, interval, end: load.end }
     }
 
-    /// Shows the next interval, with the number of agents alive.
-    pub fn record(&self, interval: &Interval, agents: u32) {
+    /// Shows the next interval.
+    pub fn record(&self, ready: &ClusterInterval) {
+        let (interval, agents) = (&ready.interval, ready.agents);
         let tps = interval.counts.transactions as f64 / self.interval.as_secs_f64();
         let p99 = interval.response.quantile_us(0.99) as f64 / 1000.0;
         let clients = interval.clients;
@@ -82,8 +85,9 @@ mod tests {
         let mut load = fixture::plan().load;
         let mut interval = Interval::new(Phase::Measure, 4, 0, false);
         interval.counts.transactions = 2_000;
+        let ready = fixture::ready(interval, 1);
         let transactions = Bar::new(&load, Duration::from_secs(1));
-        transactions.record(&interval, 1);
+        transactions.record(&ready);
         assert_eq!(
             (transactions.drawn.position(), transactions.drawn.length()),
             (2_000, Some(10_000))
@@ -91,7 +95,7 @@ mod tests {
 
         load.end = End::Duration(Duration::from_secs(4));
         let time = Bar::new(&load, Duration::from_secs(1));
-        time.record(&interval, 1);
+        time.record(&ready);
         assert_eq!((time.drawn.position(), time.drawn.length()), (4, Some(4)));
     }
 }

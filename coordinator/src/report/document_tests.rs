@@ -4,15 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use pgsurge_common::ids::AgentId;
 use pgsurge_common::stats::{Interval, Phase};
 use serde_json::Value;
 
 use super::fixture::{self, PASSWORD};
 use super::summary::{self, Summary};
-use super::{Alive, Choice, Folder, ResultsError, RunResult};
+use super::{Choice, Folder, ResultsError, RunResult};
+use crate::merge::{ClusterInterval, Missing};
 
 const SECOND: Duration = Duration::from_secs(1);
-const ALIVE: Alive = Alive { agents: 1, complete: true };
+const MISSING: Missing = Missing { agent: AgentId(0), first: 3, count: 1 };
 
 fn document(run: &RunResult) -> Value {
     serde_json::to_value(Summary::from(run)).expect("a summary is plain JSON")
@@ -35,7 +37,7 @@ fn summaries_keep_to_the_schema_and_read_back_as_they_were() {
     let validator = jsonschema::validator_for(&schema).expect("a schema is a schema");
     let mut failed = fixture::cluster();
     failed.merged.aborted_clients = 2;
-    failed.intervals_missing = 1;
+    failed.missing = vec![MISSING];
     failed.judge();
     for run in [fixture::local(), fixture::cluster(), failed] {
         let document = document(&run);
@@ -50,7 +52,7 @@ fn summaries_keep_to_the_schema_and_read_back_as_they_were() {
 fn the_keys_that_others_rely_on_are_there() {
     let mut run = fixture::cluster();
     run.plan.workload.report_per_command = true;
-    run.intervals_missing = 1;
+    run.missing = vec![MISSING];
     run.judge();
     let document = document(&run);
     let latency = ["mean", "stddev", "min", "p50", "p90", "p95", "p99", "p99_9", "max"];
@@ -101,13 +103,13 @@ fn folder(place: &Path) -> Folder {
     Folder::create(place, &fixture::plan(), SECOND).expect("nothing is there")
 }
 
-fn second(phase: Phase, index: u32) -> Interval {
+fn second(phase: Phase, index: u32) -> ClusterInterval {
     let mut interval = Interval::new(phase, index, 0, false);
     interval.counts.transactions = 3;
     interval.response = fixture::latencies(3);
     interval.errors.add("40001", 2);
     interval.errors.add("40P01", 1);
-    interval
+    fixture::ready(interval, 1)
 }
 
 #[test]
@@ -117,8 +119,8 @@ fn a_whole_run_leaves_a_whole_folder_under_its_own_name() {
     let mut folder = folder(&place);
     assert_eq!(listing(place.parent().expect("it has one")), ["mine.partial"]);
     folder.begin(SystemTime::UNIX_EPOCH);
-    folder.record(&second(Phase::Warmup, 0), ALIVE);
-    folder.record(&second(Phase::Measure, 0), ALIVE);
+    folder.record(&second(Phase::Warmup, 0));
+    folder.record(&second(Phase::Measure, 0));
     assert_eq!(folder.finish(&run).expect("there is room"), place);
 
     assert_eq!(listing(place.parent().expect("it has one")), ["mine"]);
@@ -195,7 +197,7 @@ fn a_run_that_broke_off_leaves_a_folder_that_says_so() {
     let (_dir, place) = place();
     let mut folder = folder(&place);
     folder.begin(SystemTime::UNIX_EPOCH);
-    folder.record(&second(Phase::Measure, 0), ALIVE);
+    folder.record(&second(Phase::Measure, 0));
     drop(folder);
     assert_eq!(listing(place.parent().expect("it has one")), ["mine.partial"]);
 }
@@ -220,8 +222,8 @@ fn a_full_disk_is_reported_at_the_end_and_the_folder_stays_partial() {
     std::os::unix::fs::symlink("/dev/full", partial.join("intervals.csv")).expect("a new name");
     let mut folder = folder;
     folder.begin(SystemTime::UNIX_EPOCH);
-    folder.record(&second(Phase::Measure, 0), ALIVE);
-    folder.record(&second(Phase::Measure, 1), ALIVE);
+    folder.record(&second(Phase::Measure, 0));
+    folder.record(&second(Phase::Measure, 1));
     let error = folder.finish(&fixture::local()).expect_err("no row could be written");
     let text = error.to_string();
     assert!(text.contains("intervals.csv failed: No space left on device"), "{text}");

@@ -1,10 +1,14 @@
 //! Cuts a run's result down to the plain numbers that the rules of the verdict look at.
 
+use pgsurge_common::ids::AgentId;
 use pgsurge_common::plan::{End, ScriptSource};
 use pgsurge_common::stats::{Counts, Totals};
 
 use super::{AgentResult, RunResult, ServerCount, Status};
-use crate::verdict::{AgentEvidence, Comparison, Evidence, Planned, RateEvidence};
+use crate::merge::{Mismatch, Missing};
+use crate::verdict::{
+    AgentEvidence, Comparison, Disagreement, Evidence, MissingEvidence, Planned, RateEvidence,
+};
 
 /// The evidence of a run.
 #[must_use]
@@ -18,11 +22,10 @@ pub(super) fn of(run: &RunResult) -> Evidence {
     let clipped = histograms.into_iter().filter_map(|(name, h)| Some((name, h?.clipped())));
     Evidence {
         agents: run.agents.iter().map(agent).collect(),
-        merged: merged.measured,
-        scripts: merged.scripts.iter().map(|s| s.counts).collect(),
         samples: merged.response.len(),
         clipped: clipped.collect(),
-        intervals_missing: run.intervals_missing,
+        missing: run.missing.iter().map(|missing| owed(run, missing)).collect(),
+        disagreements: run.mismatches.iter().map(|found| disagreement(run, found)).collect(),
         sessions_wanted: run.connections.wanted,
         sessions_obtained: run.connections.obtained,
         aborted_clients: merged.aborted_clients,
@@ -33,19 +36,34 @@ pub(super) fn of(run: &RunResult) -> Evidence {
 }
 
 fn agent(agent: &AgentResult) -> AgentEvidence {
-    let totals = agent.totals.as_ref();
     AgentEvidence {
         name: agent.name.clone(),
         clients: agent.clients(),
-        intervals: agent.counts,
-        totals: totals.map(|t| t.measured),
-        by_client: totals.map(|t| t.clients.iter().map(|c| c.transactions).sum()),
         start_offset_us: agent.start_offset_us(),
         clock_error_us: agent.clock.error_us,
         clock_drift_us: agent.clock.drift_us,
         cpu_fraction: agent.cpu_fraction(),
         loop_lag_us: agent.vitals.loop_lag_us,
         lost: agent.lost.as_ref().map(|lost| (lost.at_s, lost.reason.clone())),
+    }
+}
+
+fn name_of(run: &RunResult, id: AgentId) -> String {
+    let agent = run.agents.iter().find(|agent| agent.id == id);
+    agent.map_or_else(|| id.to_string(), |agent| agent.name.clone())
+}
+
+fn owed(run: &RunResult, missing: &Missing) -> MissingEvidence {
+    let agent = name_of(run, missing.agent);
+    MissingEvidence { agent, first: missing.first, count: missing.count }
+}
+
+fn disagreement(run: &RunResult, found: &Mismatch) -> Disagreement {
+    Disagreement {
+        agent: found.agent.map(|id| name_of(run, id)),
+        first: found.first,
+        second: found.second,
+        statement: found.statement(),
     }
 }
 
@@ -59,6 +77,7 @@ fn rate(run: &RunResult) -> Option<RateEvidence> {
     };
     Some(RateEvidence {
         requested_tps: load.rate_tps?,
+        begun: run.merged.measured.transactions + run.merged.measured.failed(),
         planned,
         duration: run.merged.duration,
         lag_means_us: run.timeline.iter().filter_map(|entry| entry.lag_mean_us).collect(),

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use pgsurge_common::ids::{ClientId, RunId, WorkerId};
+use pgsurge_common::ids::{AgentId, ClientId, RunId, WorkerId};
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::split::{Share, WorkerShare};
 use pgsurge_common::plan::{
     ConnectBudget, End, Load, Plan, Protocol, ScriptSource, Seeds, Workload,
 };
 use pgsurge_common::stats::{
-    ClientCount, ConnectStats, Counts, Histogram, ScriptStats, Totals, Vitals,
+    ClientCount, ConnectStats, Counts, Histogram, Interval, ScriptStats, Totals, Vitals,
 };
 use pgsurge_common::target::{Address, Host, Secret, Target};
 
@@ -17,6 +17,7 @@ use super::{
     AgentResult, Clock, Digests, Merged, Options, RunResult, ServerCount, ServerResult, Status,
     TimelineEntry,
 };
+use crate::merge::ClusterInterval;
 use crate::verdict::Verdict;
 
 /// The password of every sample; must appear nowhere.
@@ -98,6 +99,7 @@ pub(super) fn agent(name: &str, first_client: u32, clients: u32, transactions: u
         ..Totals::default()
     };
     AgentResult {
+        id: AgentId(first_client),
         name: name.into(),
         share: Share { workers: vec![worker], connect_concurrency: 16, connect_rate_per_s: None },
         counts,
@@ -107,6 +109,12 @@ pub(super) fn agent(name: &str, first_client: u32, clients: u32, transactions: u
         vitals: Vitals { cpu_fraction: 0.4, loop_lag_us: 1200, rss_bytes: 1 << 25 },
         lost: None,
     }
+}
+
+/// An interval of so many agents, none missing.
+pub(super) fn ready(interval: Interval, agents: u32) -> ClusterInterval {
+    let (missing, unreachable) = (Vec::new(), Vec::new());
+    ClusterInterval { interval, agents, complete: true, missing, unreachable }
 }
 
 /// A run of these agents; merged figures, server's counts and timeline follow from them.
@@ -151,7 +159,8 @@ pub(super) fn of(plan: Plan, agents: Vec<AgentResult>) -> RunResult {
             ..ConnectStats::default()
         },
         timeline: vec![timeline],
-        intervals_missing: 0,
+        missing: Vec::new(),
+        mismatches: Vec::new(),
         server: ServerResult {
             version: "18.1".into(),
             commits: ServerCount::Counted(commits),

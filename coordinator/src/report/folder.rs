@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pgsurge_common::plan::Plan;
-use pgsurge_common::stats::Interval;
 
 use super::hlog::HistogramLog;
-use super::intervals::{Alive, IntervalTable};
+use super::intervals::IntervalTable;
 use super::summary::Summary;
 use super::{RunResult, plan_file};
+use crate::merge::ClusterInterval;
 
 /// Parent of the results that nobody named a folder for.
 pub const DEFAULT_PARENT: &str = "pgsurge-results";
@@ -154,10 +154,12 @@ impl Folder {
     }
 
     /// Writes the next interval of the cluster.
-    pub fn record(&mut self, interval: &Interval, alive: Alive) {
+    pub fn record(&mut self, ready: &ClusterInterval) {
         let Some(files) = &mut self.files else { return };
-        let written = match files.intervals.record(interval, alive) {
-            Ok(()) => files.latency.record(interval).map_err(|error| ("latency.hlog", error)),
+        let written = match files.intervals.record(ready) {
+            Ok(()) => {
+                files.latency.record(&ready.interval).map_err(|error| ("latency.hlog", error))
+            }
             Err(error) => Err(("intervals.csv", error)),
         };
         if let Err((name, error)) = written {

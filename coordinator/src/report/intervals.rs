@@ -5,17 +5,10 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use pgsurge_common::stats::{Histogram, Interval, Phase};
+use pgsurge_common::stats::{Histogram, Phase};
 use serde::Serialize;
 
-/// Who took part in an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Alive {
-    /// Agents alive.
-    pub agents: u32,
-    /// All of them sent it.
-    pub complete: bool,
-}
+use crate::merge::ClusterInterval;
 
 /// One row; the field names are the heading.
 #[derive(Serialize)]
@@ -69,8 +62,8 @@ impl<W: Write> IntervalTable<W> {
     ///
     /// # Errors
     /// The writer fails.
-    pub fn record(&mut self, interval: &Interval, alive: Alive) -> io::Result<()> {
-        self.csv.serialize(row(interval, self.length, alive))?;
+    pub fn record(&mut self, ready: &ClusterInterval) -> io::Result<()> {
+        self.csv.serialize(row(ready, self.length))?;
         self.csv.flush()
     }
 
@@ -83,7 +76,8 @@ impl<W: Write> IntervalTable<W> {
     }
 }
 
-fn row(interval: &Interval, length: Duration, alive: Alive) -> Row {
+fn row(ready: &ClusterInterval, length: Duration) -> Row {
+    let interval = &ready.interval;
     let width_s = length.as_secs_f64();
     let counts = &interval.counts;
     let quantile = |h: Option<&Histogram>, q| {
@@ -124,8 +118,8 @@ fn row(interval: &Interval, length: Duration, alive: Alive) -> Row {
         lag_p99_ms: quantile(lag, 0.99),
         lag_max_ms: quantile(lag, 1.0),
         clients: interval.clients,
-        agents: alive.agents,
-        complete: alive.complete,
+        agents: ready.agents,
+        complete: ready.complete,
         cpu_fraction: interval.vitals.cpu_fraction,
         loop_lag_ms: interval.vitals.loop_lag_us as f64 / 1000.0,
         errors: errors.join(" "),

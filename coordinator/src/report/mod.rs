@@ -3,6 +3,7 @@
 //! Knows nothing of agents' connections or of the state machine; writes to whatever `Write` it is
 //! given. Start at [`RunResult`].
 
+mod assemble;
 mod bar;
 pub mod cluster;
 mod evidence;
@@ -18,10 +19,11 @@ pub mod summary;
 mod table;
 mod timeline;
 
+pub use assemble::{AgentPart, Parts};
 pub use bar::Bar;
 pub use folder::{Choice, DEFAULT_PARENT, Folder, ResultsError, json};
 pub use hlog::HistogramLog;
-pub use intervals::{Alive, IntervalTable};
+pub use intervals::IntervalTable;
 pub use progress::Progress;
 
 pub use result::{

@@ -6,6 +6,7 @@ use pgsurge_common::plan::{End, Plan};
 use pgsurge_common::stats::{Counts, Interval, Moments, Phase};
 
 use super::Options;
+use crate::merge::ClusterInterval;
 
 /// Makes a line of every so many intervals.
 #[derive(Clone, Debug)]
@@ -75,8 +76,9 @@ impl Progress {
         })
     }
 
-    /// Takes the next interval, with the number of agents alive; gives a line when one is due.
-    pub fn record(&mut self, interval: &Interval, agents: u32) -> Option<String> {
+    /// Takes the next interval; gives a line when one is due.
+    pub fn record(&mut self, ready: &ClusterInterval) -> Option<String> {
+        let interval = &ready.interval;
         if self.window.phase != interval.phase {
             self.window = Window::new(interval.phase, Duration::ZERO);
         }
@@ -90,7 +92,7 @@ impl Progress {
         if end < window.began + self.every {
             return None;
         }
-        let line = self.is_worth_a_line(interval, end).then(|| self.line(interval, end, agents));
+        let line = self.is_worth_a_line(interval, end).then(|| self.line(ready, end));
         self.window = Window::new(interval.phase, end);
         line
     }
@@ -104,7 +106,7 @@ impl Progress {
         within || interval.clients > 0
     }
 
-    fn line(&self, interval: &Interval, end: Duration, agents: u32) -> String {
+    fn line(&self, ready: &ClusterInterval, end: Duration) -> String {
         let Window { phase, began, counts, response, lag } = &self.window;
         let label = match phase {
             Phase::Warmup => "warm-up",
@@ -128,7 +130,7 @@ impl Progress {
         if self.shown.retries {
             fields.push(format!("{} retried, {} retries", counts.retried, counts.retries));
         }
-        fields.push(format!("{} clients, {agents} agents", interval.clients));
+        fields.push(format!("{} clients, {} agents", ready.interval.clients, ready.agents));
         fields.join(", ")
     }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use pgsurge_common::ids::AgentId;
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
@@ -15,6 +16,7 @@ use pgsurge_common::stats::{
 
 use super::evidence;
 use super::timeline::TimelineEntry;
+use crate::merge::{Mismatch, Missing};
 use crate::verdict::{self, Ending, Verdict};
 
 /// A run and its outcome.
@@ -38,8 +40,10 @@ pub struct RunResult {
     pub connections: ConnectStats,
     /// The measured part over time, coarsened where it would grow too long.
     pub timeline: Vec<TimelineEntry>,
-    /// Intervals of a live agent that never came.
-    pub intervals_missing: u64,
+    /// Intervals of live agents that never came.
+    pub missing: Vec<Missing>,
+    /// Counts that were kept apart and differ.
+    pub mismatches: Vec<Mismatch>,
     /// The target.
     pub server: ServerResult,
     /// Whether the run went to its planned end.
@@ -126,6 +130,8 @@ impl Default for Options {
 /// One agent's part in the run.
 #[derive(Clone, Debug)]
 pub struct AgentResult {
+    /// Its number.
+    pub id: AgentId,
     /// As it named itself, unique within the run.
     pub name: String,
     /// Its workers and clients.

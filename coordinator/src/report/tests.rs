@@ -251,7 +251,7 @@ fn progress(options: &Options, plan: &pgsurge_common::plan::Plan) -> Vec<String>
         interval.response = latencies(100);
         interval.lag = rate_limited.then(|| latencies(100));
         interval.clients = if index < 5 { 10 } else { 0 };
-        progress.record(&interval, 3)
+        progress.record(&fixture::ready(interval, 3))
     });
     lines.collect()
 }

@@ -1,5 +1,7 @@
 //! The measured part over time, as the summary shows it. `intervals.csv` keeps every interval.
 
+use crate::merge::Timeline;
+
 /// Results of one interval, or of several where the list was coarsened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineEntry {
@@ -11,16 +13,39 @@ pub struct TimelineEntry {
     pub transactions: u64,
     /// Failed ones.
     pub failed: u64,
-    /// Median response time in microseconds; the greatest of its intervals if it stands for several.
+    /// Median response time in microseconds.
     pub p50_us: u64,
-    /// 99th percentile, likewise.
+    /// 99th percentile.
     pub p99_us: u64,
     /// Mean schedule lag in microseconds; only under `-R` and where anything was begun.
     pub lag_mean_us: Option<f64>,
     /// Clients at work at its end.
     pub clients: u32,
-    /// Agents alive, the fewest of its intervals.
+    /// Agents whose results are in it, the fewest of its intervals.
     pub agents: u32,
     /// All live agents' intervals arrived.
     pub complete: bool,
+}
+
+impl TimelineEntry {
+    /// The entries of a merged timeline.
+    #[must_use]
+    pub fn list(timeline: &Timeline) -> Vec<Self> {
+        let entry = |point| {
+            let (t_s, width_s) = timeline.span_s(point);
+            Self {
+                t_s,
+                width_s,
+                transactions: point.counts.transactions,
+                failed: point.counts.failed(),
+                p50_us: point.response.quantile_us(0.50),
+                p99_us: point.response.quantile_us(0.99),
+                lag_mean_us: (point.lag.count > 0).then(|| point.lag.mean_us()),
+                clients: point.clients,
+                agents: point.agents,
+                complete: point.complete,
+            }
+        };
+        timeline.points().iter().map(entry).collect()
+    }
 }

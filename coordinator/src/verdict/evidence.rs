@@ -2,23 +2,19 @@
 
 use std::time::Duration;
 
-use pgsurge_common::stats::Counts;
-
 /// All that the rules may know of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// One entry an agent.
     pub agents: Vec<AgentEvidence>,
-    /// The cluster's counters of the measured part.
-    pub merged: Counts,
-    /// Of each script, where there are several; else empty.
-    pub scripts: Vec<Counts>,
     /// Samples in the histogram of response times.
     pub samples: u64,
     /// Samples beyond the bounds of a histogram, with the histogram's name.
     pub clipped: Vec<(&'static str, u64)>,
-    /// Intervals of a live agent that never came.
-    pub intervals_missing: u64,
+    /// Intervals of live agents that never came.
+    pub missing: Vec<MissingEvidence>,
+    /// Counts of the same thing, kept apart by the agents, that differ.
+    pub disagreements: Vec<Disagreement>,
     /// Sessions asked for.
     pub sessions_wanted: u32,
     /// Sessions obtained.
@@ -40,12 +36,6 @@ pub struct AgentEvidence {
     pub name: String,
     /// Its clients.
     pub clients: u32,
-    /// Sum of its intervals.
-    pub intervals: Counts,
-    /// Its own counters; absent if it was lost.
-    pub totals: Option<Counts>,
-    /// Sum of its clients' own counters of successful transactions.
-    pub by_client: Option<u64>,
     /// First transaction against the common start, in microseconds.
     pub start_offset_us: Option<i64>,
     /// Bound on the error of its clock's offset, in microseconds.
@@ -60,11 +50,37 @@ pub struct AgentEvidence {
     pub lost: Option<(f64, String)>,
 }
 
+/// Intervals that one agent owes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingEvidence {
+    /// Its name.
+    pub agent: String,
+    /// The first one, from 0.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// Two counts of the same thing that differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disagreement {
+    /// Whose; the cluster's if absent.
+    pub agent: Option<String>,
+    /// By one way.
+    pub first: u64,
+    /// By the other.
+    pub second: u64,
+    /// What was counted and how, with both counts.
+    pub statement: String,
+}
+
 /// What `-R` asked for and what became of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateEvidence {
     /// Transactions per second asked for.
     pub requested_tps: f64,
+    /// Transactions that were begun and came to an end.
+    pub begun: u64,
     /// How long or how many.
     pub planned: Planned,
     /// The measured part, to the end of its last transaction.
@@ -107,13 +123,9 @@ pub enum Comparison {
 impl Evidence {
     /// One agent, 100,000 transactions, nothing wrong; tests spoil one thing each.
     pub(super) fn sound() -> Self {
-        let counts = Counts { transactions: 100_000, commits: 100_000, ..Counts::default() };
         let agent = AgentEvidence {
             name: "one".into(),
             clients: 10,
-            intervals: counts,
-            totals: Some(counts),
-            by_client: Some(100_000),
             start_offset_us: Some(120),
             clock_error_us: 80,
             clock_drift_us: -20,
@@ -123,11 +135,10 @@ impl Evidence {
         };
         Self {
             agents: vec![agent],
-            merged: counts,
-            scripts: Vec::new(),
             samples: 100_000,
             clipped: vec![("response time", 0)],
-            intervals_missing: 0,
+            missing: Vec::new(),
+            disagreements: Vec::new(),
             sessions_wanted: 10,
             sessions_obtained: 10,
             aborted_clients: 0,

@@ -1,31 +1,34 @@
 //! `intervals-missing`: a live agent's results never arrived, so the figures are not the whole.
 
-use super::{Evidence, Finding, Severity};
+use super::{Evidence, Finding, MissingEvidence, Severity};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
-    let missing = evidence.intervals_missing;
-    if missing == 0 {
-        return Vec::new();
-    }
-    vec![Finding {
+    evidence.missing.iter().map(missing).collect()
+}
+
+fn missing(missing: &MissingEvidence) -> Finding {
+    let MissingEvidence { agent, first, count } = missing;
+    Finding {
         code: "intervals-missing",
         severity: Severity::Invalid,
-        agent: None,
-        value: missing as f64,
+        agent: Some(agent.clone()),
+        value: f64::from(*count),
         threshold: 0.0,
-        message: format!("{missing} intervals of live agents never arrived"),
-    }]
+        message: format!("{count} intervals of agent {agent} never arrived, the first is {first}"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Evidence, Severity, check};
+    use super::{Evidence, MissingEvidence, Severity, check};
 
     #[test]
     fn one_missing_interval_is_one_too_many() {
         let mut evidence = Evidence::sound();
         assert_eq!(check(&evidence), []);
-        evidence.intervals_missing = 1;
-        assert_eq!(check(&evidence)[0].severity, Severity::Invalid);
+        evidence.missing = vec![MissingEvidence { agent: "one".into(), first: 7, count: 1 }];
+        let finding = &check(&evidence)[0];
+        assert_eq!(finding.severity, Severity::Invalid);
+        assert_eq!(finding.message, "1 intervals of agent one never arrived, the first is 7");
     }
 }

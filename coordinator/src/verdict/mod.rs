@@ -17,7 +17,9 @@ mod schedule_lag;
 mod short_run;
 mod start_spread;
 
-pub use evidence::{AgentEvidence, Comparison, Evidence, Planned, RateEvidence};
+pub use evidence::{
+    AgentEvidence, Comparison, Disagreement, Evidence, MissingEvidence, Planned, RateEvidence,
+};
 pub use exit::{Ending, exit_code};
 
 /// What the rules found.

@@ -20,11 +20,10 @@ const FEWEST_STRETCHES: usize = 6;
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
     let Some(rate) = &evidence.rate else { return Vec::new() };
-    let begun = evidence.merged.transactions + evidence.merged.failed();
-    [behind(rate, begun), growing(rate)].into_iter().flatten().collect()
+    [behind(rate), growing(rate)].into_iter().flatten().collect()
 }
 
-fn behind(rate: &RateEvidence, begun: u64) -> Option<Finding> {
+fn behind(rate: &RateEvidence) -> Option<Finding> {
     let (time, expected) = match rate.planned {
         Planned::Time(time) => (time, rate.requested_tps * time.as_secs_f64()),
         Planned::Transactions(n) => (rate.duration, n as f64),
@@ -32,7 +31,7 @@ fn behind(rate: &RateEvidence, begun: u64) -> Option<Finding> {
     if time.is_zero() {
         return None;
     }
-    let achieved = begun as f64 / time.as_secs_f64();
+    let achieved = rate.begun as f64 / time.as_secs_f64();
     let accepted =
         rate.requested_tps * (1.0 - SHORTFALL - DEVIATIONS / expected.max(1.0).sqrt()).max(0.0);
     (achieved < accepted).then(|| {
@@ -83,10 +82,10 @@ mod tests {
 
     fn at(planned: Planned, begun: u64, lag_means_us: Vec<f64>) -> usize {
         let mut evidence = Evidence::sound();
-        evidence.merged.transactions = begun;
         let duration = Duration::from_secs(100);
+        let requested_tps = 100.0;
         evidence.rate =
-            Some(RateEvidence { requested_tps: 100.0, planned, duration, lag_means_us });
+            Some(RateEvidence { requested_tps, begun, planned, duration, lag_means_us });
         check(&evidence).len()
     }
 

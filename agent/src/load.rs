@@ -87,6 +87,12 @@ pub enum NoticeLevel {
 /// Why a load cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// Agents compile the scripts again; this fails only if coordinator and agent differ.
+    #[error("the scripts of the plan do not compile on this agent")]
+    Script(#[from] pgsurge_common::script::ScriptError),
+    /// The target cannot be used as described, such as certificates that do not parse.
+    #[error("the target of the plan cannot be used on this agent")]
+    Target(#[from] crate::wire::ConnectError),
     /// A script runs shell commands and this agent does not allow it.
     #[error(
         "script \"{script}\" uses \\{command}, which this agent does not allow; start it with --allow-shell"
@@ -95,7 +101,7 @@ pub enum LoadError {
         /// Name of the script.
         script: String,
         /// `shell` or `setshell`.
-        command: &'static str,
+        command: String,
     },
     /// The figures asked for would need too much memory.
     #[error(

@@ -7,14 +7,19 @@ use std::thread;
 
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::{Share, WorkerShare};
+use pgsurge_common::random::Streams;
 use pgsurge_common::schedule::Window;
+use pgsurge_common::script::Program;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::clock::Timeline;
+use super::gate::Gate;
 use super::gather::Gatherer;
 use super::recorder::{Shape, Spares};
 use super::{Command, Start, WorkerEvent, run};
+use crate::client::unpredictable_commits;
 use crate::load::{LoadError, LoadEvent, LoadOptions};
+use crate::wire::Connector;
 
 /// Memory that the histograms of a load may take on one host.
 const HISTOGRAM_LIMIT_MIB: u64 = 1024;
@@ -23,6 +28,9 @@ const HISTOGRAM_LIMIT_MIB: u64 = 1024;
 pub(crate) struct Crew {
     pub(crate) start: Arc<Start>,
     plan: Arc<Plan>,
+    program: Arc<Program>,
+    unpredictable: Vec<String>,
+    connector: Connector,
     share: Share,
     spares: Spares,
 }
@@ -30,12 +38,33 @@ pub(crate) struct Crew {
 /// What one worker starts with.
 pub(super) struct Assignment {
     pub(super) plan: Arc<Plan>,
+    pub(super) program: Arc<Program>,
+    pub(super) streams: Streams,
     pub(super) share: WorkerShare,
+    pub(super) connector: Connector,
+    pub(super) gate: Arc<Gate>,
+    /// This worker asks who the server is.
+    pub(super) identifies: bool,
+    /// Why the server's commits cannot be predicted.
+    pub(super) unpredictable: Vec<String>,
     pub(super) start: Arc<Start>,
     pub(super) timeline: Timeline,
     pub(super) spares: Spares,
     pub(super) commands: UnboundedReceiver<Command>,
+    /// The load was ended before its start.
+    pub(super) stopped: bool,
     pub(super) outbox: Outbox,
+}
+
+impl Assignment {
+    /// Sessions to open before the start. Under `-C` one is proof enough.
+    pub(super) fn sessions_wanted(&self) -> u32 {
+        if self.plan.load.connect_per_transaction {
+            u32::from(self.identifies)
+        } else {
+            self.share.clients
+        }
+    }
 }
 
 /// A worker's way to the gatherer; never waits.
@@ -57,16 +86,29 @@ impl Crew {
     pub(crate) fn new(
         plan: Arc<Plan>,
         share: &Share,
-        _options: LoadOptions,
+        options: LoadOptions,
     ) -> Result<Self, LoadError> {
         if share.workers.is_empty() {
             return Err(LoadError::NoWorker);
         }
+        let program = Program::compile(&plan.workload)?;
+        if !options.allow_shell {
+            refuse_shell(&program)?;
+        }
+        let connector = Connector::new(&plan.target)?;
         let shape = Shape::of(&plan);
         check_memory(shape, share.workers.len())?;
         // One in progress and one on its way, for each worker.
         let spares = Spares::new(shape, 2 * share.workers.len());
-        Ok(Self { start: Arc::default(), plan, share: share.clone(), spares })
+        Ok(Self {
+            start: Arc::default(),
+            unpredictable: unpredictable_commits(&program),
+            program: Arc::new(program),
+            connector,
+            share: share.clone(),
+            spares,
+            plan,
+        })
     }
 
     /// Starts the threads; returns the way to each worker.
@@ -75,6 +117,14 @@ impl Crew {
         events: UnboundedSender<LoadEvent>,
     ) -> Result<Vec<UnboundedSender<Command>>, LoadError> {
         let (sender, inbox) = unbounded_channel();
+        let workload = &self.plan.workload;
+        let streams = Streams::new(
+            self.plan.seeds.random_seed,
+            self.plan.load.clients,
+            Program::presets_default_seed(workload),
+        );
+        let gate = Arc::new(Gate::new(&self.plan, &self.share));
+        let first = self.share.workers.iter().position(|worker| worker.clients > 0);
         let mut workers = Vec::new();
         let mut assignments = Vec::new();
         for (worker, share) in self.share.workers.iter().enumerate() {
@@ -82,11 +132,18 @@ impl Crew {
             workers.push(commander);
             assignments.push(Assignment {
                 plan: Arc::clone(&self.plan),
+                program: Arc::clone(&self.program),
+                streams,
                 share: *share,
+                connector: self.connector.clone(),
+                gate: Arc::clone(&gate),
+                identifies: first == Some(worker),
+                unpredictable: self.unpredictable.clone(),
                 start: Arc::clone(&self.start),
                 timeline: Timeline::new(Window::of(&self.plan.load)),
                 spares: self.spares.clone(),
                 commands,
+                stopped: false,
                 outbox: Outbox { worker, sender: sender.clone() },
             });
         }
@@ -103,6 +160,18 @@ impl Crew {
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), LoadError> {
     thread::Builder::new().name(name.into()).spawn(body).map(drop).map_err(LoadError::Thread)
+}
+
+fn refuse_shell(program: &Program) -> Result<(), LoadError> {
+    for script in program.scripts() {
+        let commands = script.commands().iter().map(|command| command.name().to_ascii_lowercase());
+        for command in commands {
+            if command == "shell" || command == "setshell" {
+                return Err(LoadError::ShellRefused { script: script.name().to_owned(), command });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_memory(shape: Shape, workers: usize) -> Result<(), LoadError> {

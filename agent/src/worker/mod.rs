@@ -2,23 +2,31 @@
 //! nobody else writes to.
 //!
 //! In reading order: time ([`clock`], [`timer`], [`start`]), what comes out ([`recorder`],
-//! [`notices`]), how workers are started and heard ([`crew`], [`gather`]), what one does ([`run`]).
+//! [`notices`]), how workers are started and heard ([`crew`], [`gather`]), what one does ([`run`]): opening
+//! sessions ([`gate`], [`open`]), then its clients at work ([`station`], [`shift`]).
 //! Workers share nothing on the hot path; they meet where sessions are opened and once a second.
 
 mod clock;
 mod crew;
+mod gate;
 mod gather;
 mod notices;
+mod open;
 mod recorder;
 mod run;
+mod shift;
 mod start;
+mod station;
 mod timer;
 
 use pgsurge_common::ids::WorkerId;
 use pgsurge_common::stats::{ClientCount, Interval, StatementStats};
 
+pub(crate) use clock::RunTime;
 pub(crate) use crew::Crew;
+pub(crate) use recorder::{Ended, Sample};
 pub(crate) use start::Start;
+pub(crate) use station::{Seat, Station};
 
 use crate::load::{Notice, Ready, Stop};
 

@@ -19,8 +19,6 @@ pub enum Ended {
     Success,
     /// It failed for good, without ending its client.
     Failed(ErrorClass),
-    /// It was never sent, since it would have been too late.
-    Skipped,
 }
 
 /// One transaction, as it is booked.
@@ -143,14 +141,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for `clients` clients. `close` gets each interval that is over, with everything
+    /// A recorder without clients yet. `close` gets each interval that is over, with everything
     /// but its vitals filled in.
-    pub fn new(
-        timeline: Timeline,
-        spares: Spares,
-        clients: u32,
-        close: Box<dyn FnMut(Box<Interval>)>,
-    ) -> Self {
+    pub fn new(timeline: Timeline, spares: Spares, close: Box<dyn FnMut(Box<Interval>)>) -> Self {
         let warmup = timeline.has_warmup().then(|| spares.take(Phase::Warmup, 0));
         let measure = spares.take(Phase::Measure, 0);
         let shape = spares.shape;
@@ -163,7 +156,7 @@ impl Recorder {
             warmup,
             measure,
             warmup_in_flight: 0,
-            clients,
+            clients: 0,
             tally,
         }
     }
@@ -209,12 +202,26 @@ impl Recorder {
         }
     }
 
-    fn tally_up(&mut self, sample: &Sample) {
-        let own = match sample.phase {
+    /// Books transactions that were never sent, since they would have been too late.
+    pub fn skip(&mut self, phase: Phase, script: usize, now: RunTime, count: u64) {
+        self.tally_of(phase).skipped += count;
+        let interval = self.interval_at(phase, now);
+        interval.counts.skipped += count;
+        if let Some(script) = interval.scripts.get_mut(script) {
+            script.counts.skipped += count;
+        }
+    }
+
+    fn tally_of(&mut self, phase: Phase) -> &mut Counts {
+        match phase {
             Phase::Warmup => &mut self.tally.warmup,
             Phase::Measure => &mut self.tally.measured,
-        };
-        count(own, sample, self.shape.latency_limit_us);
+        }
+    }
+
+    fn tally_up(&mut self, sample: &Sample) {
+        let limit = self.shape.latency_limit_us;
+        count(self.tally_of(sample.phase), sample, limit);
         if sample.phase == Phase::Measure {
             self.tally.last_end_us =
                 self.tally.last_end_us.max(self.timeline.us_measured(sample.end));
@@ -223,10 +230,7 @@ impl Recorder {
 
     /// A client spent time on opening (then `opened` is 1) or closing a session between transactions.
     pub fn connection(&mut self, phase: Phase, at: RunTime, opened: u64, us: u64) {
-        let own = match phase {
-            Phase::Warmup => &mut self.tally.warmup,
-            Phase::Measure => &mut self.tally.measured,
-        };
+        let own = self.tally_of(phase);
         own.connects += opened;
         own.connect_us += us;
         let interval = self.interval_at(phase, at);
@@ -240,14 +244,14 @@ impl Recorder {
         self.interval_at(phase, at).errors.add(kind, 1);
     }
 
+    /// A client begins.
+    pub fn client_joined(&mut self) {
+        self.clients += 1;
+    }
+
     /// A client is done.
     pub fn client_left(&mut self) {
         self.clients -= 1;
-    }
-
-    /// Clients still at work.
-    pub fn clients(&self) -> u32 {
-        self.clients
     }
 
     /// Closes all intervals that are over at `now`.
@@ -325,7 +329,6 @@ fn count(counts: &mut Counts, sample: &Sample, latency_limit_us: Option<u64>) {
         Ended::Failed(ErrorClass::Serialization) => counts.serialization_failures += 1,
         Ended::Failed(ErrorClass::Deadlock) => counts.deadlock_failures += 1,
         Ended::Failed(ErrorClass::Other) => counts.other_failures += 1,
-        Ended::Skipped => counts.skipped += 1,
     }
     counts.retried += u64::from(sample.retries > 0);
     counts.retries += u64::from(sample.retries);

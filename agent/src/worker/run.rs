@@ -4,35 +4,127 @@
 //! Whatever happens, a worker says `Connected` once and then `Done` once, so that nobody waits for it
 //! in vain.
 
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::rc::Rc;
 use std::time::Instant;
 
+use pgsurge_common::stats::micros;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::crew::Assignment;
+use super::open::{Opened, Opener};
+use super::recorder::Recorder;
+use super::shift::Shift;
+use super::station::{Furnishing, Schedule, Station};
 use super::timer::Timer;
 use super::{Command, Start, WorkerEvent, WorkerResult};
+use crate::client::Session;
 use crate::load::{Ready, Stop};
+use crate::vitals::CpuMeter;
 
 /// The body of a worker's thread.
 pub(super) fn run(assignment: Assignment) {
     let outbox = assignment.outbox.clone();
+    let wanted = assignment.sessions_wanted();
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
-    let result = match runtime {
-        Ok(runtime) => runtime.block_on(work(assignment)),
-        Err(_) => WorkerResult::default(),
-    };
+    let result = runtime.and_then(|runtime| runtime.block_on(work(assignment)));
+    let result = result.unwrap_or_else(|error| {
+        let mut ready = Ready::default();
+        ready.connect.wanted = wanted;
+        ready.connect.example = Some(format!("cannot run a worker: {error}"));
+        outbox.send(WorkerEvent::Connected(Box::new(ready)));
+        WorkerResult::default()
+    });
     outbox.send(WorkerEvent::Done(Box::new(result)));
 }
 
-async fn work(mut assignment: Assignment) -> WorkerResult {
-    assignment.outbox.send(WorkerEvent::Connected(Box::new(Ready::default())));
-    let Ok(timer) = Timer::new() else { return WorkerResult::default() };
-    tokio::select! {
-        _ = timer.drive() => {}
-        _ = wait_for_start(&assignment.start, &mut assignment.commands, &timer) => {}
+async fn work(mut assignment: Assignment) -> io::Result<WorkerResult> {
+    let timer = Timer::new()?;
+    let driver = timer.clone();
+    tokio::task::spawn_local(async move { driver.drive().await });
+    let meter = Rc::new(RefCell::new(CpuMeter::start()));
+    let station = Rc::new(furnish(&assignment, &timer, &meter));
+
+    let opened = open(&mut assignment, &timer).await;
+    let sessions = if station.rules.reconnect {
+        let proof = opened.sessions.into_iter().flatten().collect();
+        part(&station, proof).await;
+        Vec::new()
+    } else {
+        opened.sessions
+    };
+    if opened.ready.direct == Some(false) {
+        let reason = "a pooler is between this agent and the server";
+        station.books.borrow_mut().unpredictable.push(reason.into());
     }
-    WorkerResult::default()
+    assignment.outbox.send(WorkerEvent::Connected(Box::new(opened.ready)));
+
+    let start = wait_for_start(&assignment.start, &mut assignment.commands, &timer).await;
+    let Some(start) = start else {
+        part(&station, sessions.into_iter().flatten().collect()).await;
+        let station = Rc::into_inner(station).expect("no client has begun");
+        return Ok(station.into_result(0.0));
+    };
+    meter.borrow_mut().lap();
+    Ok(Shift::begin(station, &mut assignment, start, sessions).await)
+}
+
+/// Everything that clients need, made before the start.
+fn furnish(assignment: &Assignment, timer: &Timer, meter: &Rc<RefCell<CpuMeter>>) -> Station {
+    let (outbox, lag, meter) = (assignment.outbox.clone(), timer.clone(), Rc::clone(meter));
+    let close = Box::new(move |mut interval: Box<pgsurge_common::stats::Interval>| {
+        interval.vitals.cpu_fraction = meter.borrow_mut().lap();
+        interval.vitals.loop_lag_us = micros(lag.take_lag());
+        outbox.send(WorkerEvent::Interval(interval));
+    });
+    let timeline = assignment.timeline;
+    let station = Station::new(Furnishing {
+        plan: &assignment.plan,
+        program: assignment.program.clone(),
+        share: assignment.share,
+        connector: assignment.connector.clone(),
+        timer: timer.clone(),
+        timeline,
+        recorder: Recorder::new(timeline, assignment.spares.clone(), close),
+        schedule: Schedule::new(&assignment.plan, &assignment.share, timeline, &assignment.streams),
+        outbox: assignment.outbox.clone(),
+    });
+    station.books.borrow_mut().unpredictable.clone_from(&assignment.unpredictable);
+    station
+}
+
+/// Opens the sessions; a stop meanwhile leaves those that are still wanted unopened.
+async fn open(assignment: &mut Assignment, timer: &Timer) -> Opened {
+    let wanted = assignment.sessions_wanted();
+    let opener = Opener {
+        connector: assignment.connector.clone(),
+        gate: assignment.gate.clone(),
+        timer: timer.clone(),
+        identify: Rc::new(Cell::new(assignment.identifies)),
+    };
+    let gate = opener.gate.clone();
+    let mut opening = std::pin::pin!(opener.open(wanted));
+    loop {
+        tokio::select! {
+            opened = &mut opening => return opened,
+            command = assignment.commands.recv(), if !assignment.stopped => {
+                if matches!(command, Some(Command::Stop(_)) | None) {
+                    assignment.stopped = true;
+                    gate.give_up();
+                }
+            }
+        }
+    }
+}
+
+/// Closes sessions that no client will use.
+async fn part(station: &Station, sessions: Vec<Session>) {
+    for mut session in sessions {
+        station.books.borrow_mut().extra_commits += u64::from(session.take_commits());
+        session.connection.close().await;
+    }
 }
 
 /// Waits until the load begins; `None` if it is stopped before.
@@ -45,9 +137,15 @@ async fn wait_for_start(
         if let Some(begun) = start.begin(Instant::now()) {
             return Some(begun);
         }
-        let far = Instant::now() + std::time::Duration::from_secs(86_400);
+        let named = start.instant();
+        let moment = async {
+            match named {
+                Some(instant) => timer.sleep_until(instant).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            () = timer.sleep_until(start.instant().unwrap_or(far)) => {}
+            () = moment => {}
             command = commands.recv() => match command {
                 Some(Command::StartChanged) => {}
                 Some(Command::Stop(Stop::Drain | Stop::Now)) | None => return None,

@@ -118,6 +118,12 @@ impl Command {
         &self.first_line
     }
 
+    /// A backslash command's name as the script writes it; empty for SQL.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The SQL command, unless it is a backslash command.
     #[must_use]
     pub fn sql(&self) -> Option<&Sql> {

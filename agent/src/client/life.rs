@@ -1,0 +1,226 @@
+//! A client from its first transaction to its last.
+//!
+//! When to stop and when to begin the next transaction come from the station's schedule and rules;
+//! everything about the transaction itself is in [`super::transaction`].
+
+use std::rc::Rc;
+
+use pgsurge_common::schedule::Due;
+use pgsurge_common::script::ClientState;
+use pgsurge_common::stats::Phase;
+
+use super::capture::Capture;
+use super::session::Session;
+use super::transaction::{Fate, Transaction};
+use super::trouble::Abort;
+use crate::load::{Notice, Stop};
+use crate::worker::{Ended, RunTime, Sample, Seat, Station};
+
+/// A client at work.
+pub(super) struct Client<'a> {
+    pub(super) station: &'a Station,
+    pub(super) seat: &'a Seat,
+    pub(super) state: ClientState,
+    pub(super) session: Option<Session>,
+    /// Results that a script stores; only for scripts that do.
+    pub(super) capture: Option<Box<Capture>>,
+    /// Transactions of the measured part, whatever their end.
+    pub(super) done: u64,
+    /// A round trip or a sleep has let others work since the last transaction.
+    pub(super) has_yielded: bool,
+}
+
+/// Executes transactions until the client has done its work, aborts or is stopped. A client without
+/// a session has nothing to do, except under `-C`.
+pub(crate) async fn run(
+    station: Rc<Station>,
+    seat: usize,
+    state: ClientState,
+    session: Option<Session>,
+) {
+    let seat = &station.seats[seat];
+    let mut client = Client {
+        station: &station,
+        seat,
+        state,
+        session,
+        capture: None,
+        done: 0,
+        has_yielded: false,
+    };
+    seat.working.set(true);
+    if let Err(Abort(reason)) = client.work().await
+        // A client that was cut off has not failed by itself.
+        && station.stopping() != Some(Stop::Now)
+    {
+        station.say(Notice::error(seat.client, reason.clone()));
+        station.abort(seat.client, reason);
+    }
+    seat.working.set(false);
+    client.leave().await;
+}
+
+impl Client<'_> {
+    async fn work(&mut self) -> Result<(), Abort> {
+        let mut now = self.station.now();
+        loop {
+            let script = self.state.choose(&self.station.program);
+            let Some(due) = self.next_due(now, script) else { return Ok(()) };
+            let entered = due.phase;
+            self.station.recorder.borrow_mut().enter(entered);
+            let lived = self.live(due, now, script).await;
+            self.station.recorder.borrow_mut().leave(entered);
+            match lived? {
+                Some(end) => now = end,
+                None => return Ok(()),
+            }
+            if !std::mem::take(&mut self.has_yielded) {
+                // A script that waits for nothing would keep all others from working.
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// When the next transaction is due; books what the schedule skipped on the way.
+    fn next_due(&mut self, now: RunTime, script: usize) -> Option<Due> {
+        let station = self.station;
+        if station.is_closing(now) {
+            return None;
+        }
+        let remaining = station.rules.transactions.map(|count| count - self.done);
+        if remaining == Some(0) {
+            return None;
+        }
+        let turn = station.next_turn(now, remaining);
+        if turn.skipped > 0 {
+            station.recorder.borrow_mut().skip(turn.skipped_phase, script, now, turn.skipped);
+            if turn.skipped_phase == Phase::Measure {
+                self.done += turn.skipped;
+            }
+        }
+        turn.next
+    }
+
+    /// One transaction from its due time to its end, which is returned; `None` if the client has come
+    /// to its end.
+    async fn live(
+        &mut self,
+        due: Due,
+        now: RunTime,
+        script: usize,
+    ) -> Result<Option<RunTime>, Abort> {
+        let station = self.station;
+        let mut begun = now;
+        let mut transaction = Transaction { script, due: now, begun, phase: due.phase, tries: 1 };
+        if station.rules.rate_limited {
+            transaction.due = RunTime::from_us(due.at_us);
+            if transaction.due > now {
+                begun = station.sleep_until(transaction.due, false).await;
+                self.has_yielded = true;
+                if station.is_closing(begun) {
+                    return Ok(None);
+                }
+            }
+        }
+        if self.session.is_none() {
+            begun = self.connect(begun, due.phase).await?;
+            if !station.rules.rate_limited {
+                // The time to connect is counted apart; without a rate it is not part of the latency.
+                transaction.due = begun;
+                transaction.phase = station.timeline.phase(begun);
+            }
+        }
+        transaction.begun = begun;
+        station.recorder.borrow_mut().begun(transaction.due, begun);
+        let fate = self.transact(&mut transaction).await?;
+        Ok(match fate {
+            Fate::Ended(ended, end) => {
+                self.book(&transaction, ended, end);
+                self.end_session_or_block(&transaction, end).await?;
+                Some(end)
+            }
+            Fate::Dropped => None,
+        })
+    }
+
+    fn book(&mut self, transaction: &Transaction, ended: Ended, end: RunTime) {
+        let commits = self.session.as_mut().map_or(0, Session::take_commits);
+        self.station.recorder.borrow_mut().book(&Sample {
+            phase: transaction.phase,
+            script: transaction.script,
+            due: transaction.due,
+            begun: transaction.begun,
+            end,
+            ended,
+            retries: transaction.tries - 1,
+            commits,
+        });
+        if transaction.phase == Phase::Measure {
+            self.done += 1;
+            if ended == Ended::Success {
+                self.seat.transactions.set(self.seat.transactions.get() + 1);
+            }
+        }
+    }
+
+    /// A script must not leave a transaction block open; under `-C` the session ends with it.
+    async fn end_session_or_block(
+        &mut self,
+        transaction: &Transaction,
+        end: RunTime,
+    ) -> Result<(), Abort> {
+        let station = self.station;
+        if self.session.as_ref().is_some_and(Session::is_in_block) {
+            return Err(Abort(format!(
+                "client {} aborted: end of script reached without completing the last transaction",
+                self.seat.client
+            )));
+        }
+        if station.rules.reconnect
+            && let Some(session) = self.session.take()
+        {
+            *self.seat.cancel.borrow_mut() = None;
+            session.connection.close().await;
+            let closed = station.now();
+            let us = closed.us_since(end);
+            station.recorder.borrow_mut().connection(transaction.phase, closed, 0, us);
+        }
+        Ok(())
+    }
+
+    /// Opens a session; returns the time after that.
+    async fn connect(&mut self, begun: RunTime, phase: Phase) -> Result<RunTime, Abort> {
+        let station = self.station;
+        self.has_yielded = true;
+        // Boxed: this future is far larger than a client at work.
+        let connected = Box::pin(station.connector.connect()).await;
+        let now = station.now();
+        let mut recorder = station.recorder.borrow_mut();
+        match connected {
+            Ok(connection) => {
+                recorder.connection(phase, now, 1, now.us_since(begun));
+                *self.seat.cancel.borrow_mut() = connection.cancel_token();
+                self.session = Some(Session::new(connection));
+                Ok(now)
+            }
+            Err(error) => {
+                recorder.error(phase, now, error.kind());
+                drop(recorder);
+                station.say(Notice::error(self.seat.client, error.to_string()));
+                let client = self.seat.client;
+                Err(Abort(format!("client {client} aborted while establishing connection")))
+            }
+        }
+    }
+
+    /// Closes the session and leaves the seat.
+    async fn leave(mut self) {
+        let station = self.station;
+        *self.seat.cancel.borrow_mut() = None;
+        if let Some(mut session) = self.session.take() {
+            station.books.borrow_mut().extra_commits += u64::from(session.take_commits());
+            session.connection.close().await;
+        }
+        station.recorder.borrow_mut().client_left();
+    }
+}

@@ -122,6 +122,10 @@ impl Client<'_> {
                 }
             }
         }
+        // In a closed loop the first transaction is due at the common start.
+        let first_due =
+            if station.rules.rate_limited { transaction.due } else { RunTime::ZERO };
+        station.recorder.borrow_mut().begun(first_due, begun);
         if self.session.is_none() {
             begun = self.connect(begun, due.phase).await?;
             if !station.rules.rate_limited {
@@ -131,7 +135,6 @@ impl Client<'_> {
             }
         }
         transaction.begun = begun;
-        station.recorder.borrow_mut().begun(transaction.due, begun);
         let fate = self.transact(&mut transaction).await?;
         Ok(match fate {
             Fate::Ended(ended, end) => {

@@ -166,7 +166,7 @@ impl Recorder {
         self.warmup_in_flight += u32::from(phase == Phase::Warmup);
     }
 
-    /// The first statement of a transaction is about to be sent.
+    /// A transaction that was due begins; only the first of the worker matters.
     pub fn begun(&mut self, due: RunTime, begun: RunTime) {
         if self.tally.first_lateness_us.is_none() {
             self.tally.first_lateness_us = Some(begun.us_since(due));

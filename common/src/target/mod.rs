@@ -1,73 +1,36 @@
 //! Where and how to connect: the fully resolved target of a run.
 //!
-//! Knows libpq's vocabulary, but reads neither environment nor files itself: the caller passes in what
-//! it has read. Secrets print as `***` (I6).
+//! In reading order: what a target is (here, [`Tls`], [`Secret`]), and how it comes about as in libpq
+//! ([`resolve()`]): the options' names ([`keywords`]), a keyword string ([`conninfo`]) or a URI ([`uri`]), a
+//! service file ([`service`]), a password file ([`passfile`]), all looked up in [`Surroundings`].
+//!
+//! Reads neither environment nor files itself. Secrets print as `***` (I6).
 
-use std::fmt;
+mod conninfo;
+mod error;
+mod files;
+mod hosts;
+mod keywords;
+mod options;
+mod passfile;
+mod resolve;
+mod secret;
+mod service;
+mod show;
+mod surroundings;
+mod tls;
+mod uri;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A password or private key. Serializes as `***`, so that no file or log can hold it; only the fleet
-/// protocol takes it out, by [`Secret::expose`].
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a secret.
-    #[must_use]
-    pub fn new(secret: impl Into<String>) -> Self {
-        Self(secret.into())
-    }
-
-    /// The secret in the clear, for authentication and for the fleet protocol only.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
-impl Serialize for Secret {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("***")
-    }
-}
-
-impl<'de> Deserialize<'de> for Secret {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self)
-    }
-}
-
-impl Target {
-    /// A target with libpq's defaults for everything else.
-    #[must_use]
-    pub fn new(hosts: Vec<Host>, user: impl Into<String>, database: impl Into<String>) -> Self {
-        Self {
-            hosts,
-            user: user.into(),
-            database: database.into(),
-            password: None,
-            tls: Tls::default(),
-            options: None,
-            application_name: String::new(),
-            connect_timeout: None,
-            tcp: TcpOptions { keepalives: true, ..TcpOptions::default() },
-            session_attrs: SessionAttrs::Any,
-            load_balance: false,
-            settings: Vec::new(),
-            require_auth: Vec::new(),
-            require_peer: None,
-        }
-    }
-}
+pub use error::TargetError;
+pub use resolve::{Request, Resolved, resolve};
+pub use secret::Secret;
+pub use surroundings::{File, Surroundings};
+pub use tls::{ChannelBinding, ClientCertificate, Roots, SslMode, Tls, TlsVersion};
 
 /// A server (or several to try in order) and everything needed to open a session on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,6 +68,29 @@ pub struct Target {
     /// `requirepeer`: the operating system user who must own the server behind a unix socket.
     #[serde(default)]
     pub require_peer: Option<String>,
+}
+
+impl Target {
+    /// A target with libpq's defaults for everything else.
+    #[must_use]
+    pub fn new(hosts: Vec<Host>, user: impl Into<String>, database: impl Into<String>) -> Self {
+        Self {
+            hosts,
+            user: user.into(),
+            database: database.into(),
+            password: None,
+            tls: Tls::default(),
+            options: None,
+            application_name: String::new(),
+            connect_timeout: None,
+            tcp: TcpOptions { keepalives: true, ..TcpOptions::default() },
+            session_attrs: SessionAttrs::Any,
+            load_balance: false,
+            settings: Vec::new(),
+            require_auth: Vec::new(),
+            require_peer: None,
+        }
+    }
 }
 
 /// `target_session_attrs`.
@@ -150,116 +136,6 @@ pub enum Address {
     },
     /// The directory of a unix socket (or `@abstract`).
     Unix(PathBuf),
-}
-
-/// TLS to the target, with the contents of all files.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tls {
-    /// `sslmode`.
-    pub mode: SslMode,
-    /// `sslrootcert`.
-    pub roots: Roots,
-    /// `sslcert` and `sslkey` as PEM.
-    pub client: Option<ClientCertificate>,
-    /// `sslnegotiation=direct`.
-    pub direct: bool,
-    /// `channel_binding`.
-    pub channel_binding: ChannelBinding,
-    /// `sslsni`: the host's name is told to the server before encryption starts.
-    #[serde(default = "yes")]
-    pub sni: bool,
-    /// `sslcrl` as PEM: certificates that were revoked.
-    #[serde(default)]
-    pub revoked_pem: Option<String>,
-    /// `ssl_min_protocol_version`.
-    #[serde(default)]
-    pub min_version: Option<TlsVersion>,
-    /// `ssl_max_protocol_version`.
-    #[serde(default)]
-    pub max_version: Option<TlsVersion>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-impl Default for Tls {
-    /// What libpq does when nothing is said and no files are there.
-    fn default() -> Self {
-        Self {
-            mode: SslMode::Prefer,
-            roots: Roots::None,
-            client: None,
-            direct: false,
-            channel_binding: ChannelBinding::Prefer,
-            sni: true,
-            revoked_pem: None,
-            min_version: None,
-            max_version: None,
-        }
-    }
-}
-
-/// A version of TLS; older ones are not supported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum TlsVersion {
-    /// TLS 1.2.
-    #[serde(rename = "TLSv1.2")]
-    Tls12,
-    /// TLS 1.3.
-    #[serde(rename = "TLSv1.3")]
-    Tls13,
-}
-
-/// `sslmode`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SslMode {
-    /// Never.
-    Disable,
-    /// Plaintext first, TLS if refused.
-    Allow,
-    /// TLS first, plaintext if the server has none (libpq's default).
-    Prefer,
-    /// TLS, unchecked unless a root certificate is there.
-    Require,
-    /// TLS with a certificate from a known authority.
-    VerifyCa,
-    /// The same, and made for this host name.
-    VerifyFull,
-}
-
-/// Which authorities are trusted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Roots {
-    /// None were found.
-    None,
-    /// Those of the agent's operating system (`sslrootcert=system`).
-    System,
-    /// PEM text.
-    Pem(String),
-}
-
-/// A client certificate with its key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClientCertificate {
-    /// PEM chain.
-    pub chain_pem: String,
-    /// PEM key.
-    pub key_pem: Secret,
-}
-
-/// `channel_binding`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChannelBinding {
-    /// Never.
-    Disable,
-    /// Where the server offers it.
-    Prefer,
-    /// Or fail.
-    Require,
 }
 
 /// TCP options of libpq.

@@ -8,4 +8,5 @@ pub mod observe;
 pub mod report;
 pub mod run;
 pub mod signals;
+pub mod surroundings;
 pub mod verdict;

@@ -35,12 +35,13 @@ pub(super) enum Trust {
 }
 
 impl Trust {
-    /// What `mode` asks for; with a root certificate at hand `require` is as strict as `verify-ca`.
+    /// What `mode` asks for; with a root certificate at hand every mode is at least as strict as
+    /// `verify-ca` (and `prefer` then goes on without TLS).
     pub(super) fn of(mode: SslMode, has_roots: bool) -> Self {
         match mode {
             SslMode::VerifyFull => Self::ChainAndName,
             SslMode::VerifyCa => Self::Chain,
-            SslMode::Require if has_roots => Self::Chain,
+            _ if has_roots => Self::Chain,
             _ => Self::Anybody,
         }
     }

@@ -1,7 +1,14 @@
 //! The plan: everything that fixes a run, resolved once by the coordinator and shipped to every
 //! agent. An agent reads no option, file or environment variable of its own that a plan could carry.
 
+mod check;
+mod digest;
+mod document;
+mod memory;
 pub mod split;
+
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
@@ -9,6 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
 use crate::target::Target;
+
+pub use check::{LONGEST, MOST_SCRIPTS, PlanError};
+pub use digest::{plan_digest, workload_digest};
+pub use document::{PlanDocument, PlanFileError};
+pub use memory::{TooMuchMemory, check_memory, histograms_per_interval, statistics_bytes};
 
 /// Everything that fixes a run. Two runs of equal plans send the same statements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +67,7 @@ pub struct ScriptSource {
     /// As reports name it: `<builtin: TPC-B (sort of)>` or the file's name.
     pub name: String,
     /// The text; bytes that are not UTF-8 are kept as they are in the file.
+    #[serde(with = "document::script_text")]
     pub text: Vec<u8>,
     /// Share of transactions, relative to the other scripts; 0 is never drawn.
     pub weight: u32,

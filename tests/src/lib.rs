@@ -1,11 +1,12 @@
 //! The harness of the end-to-end suites: real parts started for a test and gone with it, each wait
 //! with a deadline.
 //!
-//! In reading order: programs as processes ([`program`], [`process`]), real servers ([`postgres`])
-//! and one whose speed is known ([`fake_server`]), what surrounds them ([`hosts`], [`proxy`],
-//! [`wall_clock`]), and the repository as text ([`sources`]). Knows what the parts are called and how
-//! they are started, never how they work inside.
+//! In reading order: programs as processes ([`program`], [`process`]), pgsurge itself ([`cluster`]), real
+//! servers ([`postgres`]) and one whose speed is known ([`fake_server`]), what surrounds them
+//! ([`hosts`], [`proxy`], [`wall_clock`]), and the repository as text ([`sources`]). Knows what the
+//! parts are called and how they are started, never how they work inside.
 
+pub mod cluster;
 pub mod fake_server;
 pub mod hosts;
 pub mod postgres;

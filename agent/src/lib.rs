@@ -1,10 +1,12 @@
 //! Everything that happens on a load host.
 //!
-//! In reading order: the share of a run ([`load`]), how it is executed ([`worker`]), by whom
-//! ([`client`]), the protocol spoken to the target ([`wire`]), and whether this host was the limit ([`vitals`]).
+//! In reading order: an agent's life ([`session`]), the share of a run ([`load`]), how it is executed
+//! ([`worker`]), by whom ([`client`]), the protocol spoken to the target ([`wire`]), and whether this
+//! host was the limit ([`vitals`]).
 
 mod client;
 pub mod load;
+pub mod session;
 pub mod vitals;
 pub mod wire;
 mod worker;

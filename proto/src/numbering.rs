@@ -66,6 +66,12 @@ impl<T: Clone> Outbox<T> {
         self.sent = 0;
     }
 
+    /// The last number that was acknowledged; 0 if none was.
+    #[must_use]
+    pub fn acknowledged(&self) -> u64 {
+        self.kept.front().map_or(self.last, |message| message.number - 1)
+    }
+
     /// Everything was acknowledged.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -145,12 +145,25 @@ impl Registry {
 }
 
 impl Agent {
-    /// Goes on over a new stream; what was on its way over the last one is sent again.
-    pub fn relink(&mut self, link: mpsc::Sender<CoordinatorMessage>, commands: Option<&Ack>) {
+    /// Goes on over a new stream; what was on its way over the last one is sent again. An agent that had
+    /// taken commands of its run and knows nothing of it any more has given it up: the run's channel is
+    /// returned, to be told.
+    pub fn relink(
+        &mut self,
+        link: mpsc::Sender<CoordinatorMessage>,
+        commands: Option<&Ack>,
+    ) -> Option<(AgentId, mpsc::Sender<FleetEvent>)> {
         self.link = Some(link);
-        if let Some(run) = &mut self.run {
-            run.outbox.rewind(commands.filter(|ack| ack.run == run.id).map_or(0, |ack| ack.number));
+        let run = self.run.as_mut()?;
+        if let Some(ack) = commands.filter(|ack| ack.run == run.id) {
+            run.outbox.rewind(ack.number);
+            self.acknowledged(ack);
+        } else if run.outbox.acknowledged() == 0 {
+            run.outbox.rewind(0);
+        } else {
+            return self.run.take().map(|run| (run.agent, run.events));
         }
+        None
     }
 
     /// What of the run in course has arrived here, for the welcome.

@@ -1,10 +1,10 @@
 //! The harness of the end-to-end suites: real parts started for a test and gone with it, each wait
 //! with a deadline.
 //!
-//! In reading order: programs as processes ([`program`], [`process`]), pgsurge itself ([`cluster`]), real
-//! servers ([`postgres`]) and one whose speed is known ([`fake_server`]), what surrounds them
-//! ([`hosts`], [`proxy`], [`wall_clock`]), and the repository as text ([`sources`]). Knows what the
-//! parts are called and how they are started, never how they work inside.
+//! In reading order: programs as processes ([`program`], [`process`], [`usage`]), pgsurge itself
+//! ([`cluster`]), real servers ([`postgres`]) and one whose speed is known ([`fake_server`]), what
+//! surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), and the repository as text ([`sources`]).
+//! Knows what the parts are called and how they are started, never how they work inside.
 
 pub mod cluster;
 pub mod fake_server;
@@ -14,4 +14,5 @@ pub mod process;
 pub mod program;
 pub mod proxy;
 pub mod sources;
+pub mod usage;
 pub mod wall_clock;

@@ -3,7 +3,6 @@
 
 mod check;
 mod digest;
-mod document;
 mod memory;
 pub mod split;
 
@@ -19,7 +18,6 @@ use crate::target::Target;
 
 pub use check::{LONGEST, MOST_SCRIPTS, PlanError};
 pub use digest::{plan_digest, workload_digest};
-pub use document::{PlanDocument, PlanFileError};
 pub use memory::{TooMuchMemory, check_memory, histograms_per_interval, statistics_bytes};
 
 /// Everything that fixes a run. Two runs of equal plans send the same statements.
@@ -67,7 +65,6 @@ pub struct ScriptSource {
     /// As reports name it: `<builtin: TPC-B (sort of)>` or the file's name.
     pub name: String,
     /// The text; bytes that are not UTF-8 are kept as they are in the file.
-    #[serde(with = "document::script_text")]
     pub text: Vec<u8>,
     /// Share of transactions, relative to the other scripts; 0 is never drawn.
     pub weight: u32,

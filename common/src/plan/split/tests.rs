@@ -1,3 +1,4 @@
+//! Parts add up, numbers are consecutive, rates are exact.
 #![allow(clippy::unwrap_used)]
 use std::time::Duration;
 

@@ -1,3 +1,4 @@
+//! Due times against pgbench's rules, and as a Poisson process.
 #![allow(clippy::unwrap_used)]
 use proptest::prelude::*;
 

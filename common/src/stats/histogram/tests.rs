@@ -1,3 +1,4 @@
+//! I2 against pooled samples; bytes of a stranger against a bounded answer.
 #![allow(clippy::unwrap_used)]
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -34,6 +34,15 @@ pub use timeline::TimelineEntry;
 
 #[cfg(test)]
 mod document_tests;
+/// Prints what stdout gets after the run: pgbench's report, then the cluster's block.
+///
+/// # Errors
+/// The writer fails.
+pub fn text(out: &mut impl std::io::Write, run: &RunResult) -> std::io::Result<()> {
+    pgbench::report(out, run)?;
+    cluster::report(out, run)
+}
+
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]

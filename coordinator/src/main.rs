@@ -1,2 +1,71 @@
-//! The one binary.
-fn main() {}
+//! The one binary: reads what it is to be, and is it. The only files that know both the coordinator's
+//! library and the agent's are this one and `local.rs`.
+
+mod local;
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use pgsurge_common::outcome::ExitCode;
+use pgsurge_coordinator::cli::{self, Invocation, Verbosity, logging, tell};
+use pgsurge_coordinator::signals;
+
+fn main() -> std::process::ExitCode {
+    let outcome = Invocation::read(std::env::args_os().skip(1), |name| std::env::var(name).ok())
+        .map_err(anyhow::Error::from)
+        .and_then(execute);
+    let code = outcome.unwrap_or_else(|error| {
+        tell::error(&error);
+        ExitCode::Usage
+    });
+    std::process::ExitCode::from(code as u8)
+}
+
+fn execute(invocation: Invocation) -> Result<ExitCode> {
+    match invocation {
+        Invocation::Show(text) => {
+            // A pager that was closed is no error.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            Ok(ExitCode::Done)
+        }
+        Invocation::Tell(text) => {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+            Ok(ExitCode::Done)
+        }
+        Invocation::Run(args, connection, verbosity) => {
+            logging::start(filter(verbosity));
+            runtime()?.block_on(async {
+                let surroundings = cli::run::Surroundings {
+                    local_agent: local::agent(),
+                    interrupts: signals::interrupts()?,
+                };
+                cli::run::run(*args, &connection, surroundings).await
+            })
+        }
+        Invocation::Init(args, connection, verbosity) => {
+            logging::start(filter(verbosity));
+            runtime()?.block_on(async {
+                cli::init::init(args, &connection, signals::interrupts()?).await
+            })
+        }
+        Invocation::Agent(args) => {
+            logging::start("info");
+            runtime()?.block_on(local::serve(args))
+        }
+    }
+}
+
+fn filter(verbosity: Verbosity) -> &'static str {
+    match verbosity {
+        Verbosity::Normal => "warn",
+        Verbosity::Debug => "debug,h2=info,hyper=info,tonic=info,tower=info",
+    }
+}
+
+/// One thread is enough for everything that is not load: workers have runtimes of their own.
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+}

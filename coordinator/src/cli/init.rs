@@ -1,9 +1,17 @@
-//! The arguments of `pgsurge init` and `pgsurge -i`.
+//! `pgsurge init` and `pgsurge -i`: arguments, and the call.
 
+use std::io::{self, IsTerminal};
+
+use anyhow::Result;
+use pgsurge_common::outcome::ExitCode;
+
+use super::connection::ConnectionArgs;
 use super::read::{CommandLine, Given};
 use super::table::Group;
 use super::usage::UsageError;
 use super::values::{count, integer};
+use crate::init::{Console, Options, PartitionMethod, Partitioning, Step, Style};
+use crate::run::Interrupts;
 
 /// What to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +38,39 @@ pub struct InitArgs {
 }
 
 const STEPS: &str = "dtgGvpf";
+
+/// Creates the tables.
+///
+/// # Errors
+/// The target cannot be reached, refuses a statement, or the user interrupted.
+pub async fn init(
+    args: InitArgs,
+    connection: &ConnectionArgs,
+    interrupts: Interrupts,
+) -> Result<ExitCode> {
+    let target = super::target::resolve_target(connection)?;
+    let style = if io::stderr().is_terminal() { Style::Terminal } else { Style::Lines };
+    let console = Console { err: &mut io::stderr(), style, cancel: interrupts.drain };
+    crate::init::init(&target, &args.into(), console).await?;
+    Ok(ExitCode::Done)
+}
+
+impl From<InitArgs> for Options {
+    fn from(args: InitArgs) -> Self {
+        let method = if args.hash { PartitionMethod::Hash } else { PartitionMethod::Range };
+        Self {
+            steps: args.steps.chars().filter_map(Step::of_letter).collect(),
+            scale: args.scale,
+            fillfactor: args.fillfactor,
+            quiet: args.quiet,
+            unlogged: args.unlogged,
+            partitioning: (args.partitions > 0)
+                .then_some(Partitioning { method, count: args.partitions }),
+            tablespace: args.tablespace,
+            index_tablespace: args.index_tablespace,
+        }
+    }
+}
 
 impl InitArgs {
     /// Folds a command line that asks for initialization.

@@ -8,7 +8,10 @@ pub mod init;
 mod invocation;
 pub mod logging;
 mod read;
+pub mod run;
 mod table;
+mod target;
+pub mod tell;
 mod usage;
 mod values;
 

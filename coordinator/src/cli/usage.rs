@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// What was wrong, with the lines that help. Displays as the lines that follow `pgsurge: `.
+/// What was wrong, with the lines that help: `detail: ...` and `hint: ...`, as [`super::tell::error`]
+/// prints them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageError {
     message: String,
@@ -39,12 +40,12 @@ impl UsageError {
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
+        f.write_str(&self.message)?;
         for detail in &self.details {
-            write!(f, "\npgsurge: detail: {detail}")?;
+            write!(f, "\ndetail: {detail}")?;
         }
         if let Some(hint) = &self.hint {
-            write!(f, "\npgsurge: hint: {hint}")?;
+            write!(f, "\nhint: {hint}")?;
         }
         Ok(())
     }

@@ -102,7 +102,7 @@ mod tests {
             ("0", "-c/--client must be in range 1..2147483647"),
             ("99999999999999999999", "-c/--client must be in range 1..2147483647"),
         ] {
-            assert_eq!(count(opt, value).unwrap_err().to_string(), format!("error: {message}"));
+            assert_eq!(count(opt, value).unwrap_err().to_string(), message);
         }
     }
 

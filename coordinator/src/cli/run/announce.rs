@@ -1,0 +1,91 @@
+//! Everything that `run` says: pgbench's lines where it has them, the program's name before the rest.
+//!
+//! The report goes to stdout, all else to stderr. A reader that has gone away is no error of the run.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anyhow::Result;
+use pgsurge_common::target::Target;
+
+use crate::cli::bench::{BenchArgs, Format};
+use crate::cli::tell::{line, warning};
+use crate::observe::Facts;
+use crate::report::{self, RunResult, summary};
+
+/// What precedes the reason for which no load was generated.
+pub const NOT_STARTED: &str = "the run did not start";
+
+/// The seed, where the user named the way to it.
+pub fn seed(args: &BenchArgs) {
+    if args.seed.announced {
+        line(&format_args!("setting random seed to {}", args.seed.value));
+    }
+}
+
+/// Agents on other hosts have a localhost of their own.
+pub fn local_target(args: &BenchArgs, target: &Target) {
+    if args.cluster.agents.is_some() && target.is_local() {
+        warning(&format_args!(
+            "the target {target} is local: agents on other hosts look for it on their own host"
+        ));
+    }
+}
+
+/// `-s` has no effect on built-in scripts.
+pub fn scale_ignored(scale: u32) {
+    warning(&format_args!(
+        "scale option ignored, using count from pgbench_branches table ({scale})"
+    ));
+}
+
+/// Where agents can dial in.
+pub fn waiting(agents: u32, address: SocketAddr) {
+    let noun = if agents == 1 { "agent" } else { "agents" };
+    line(&format_args!("waiting for {agents} {noun} on {address}"));
+}
+
+/// The first line of the report.
+pub fn banner(args: &BenchArgs, facts: &Facts) -> Result<()> {
+    if super::is_json(args) {
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    tolerant(report::pgbench::banner(&mut out, &facts.version).and_then(|()| out.flush()))
+}
+
+/// The rest of it, or the summary document.
+pub fn report(format: Format, result: &RunResult) -> Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let printed = match format {
+        Format::Text => report::pgbench::report(&mut out, result)
+            .and_then(|()| report::cluster::report(&mut out, result)),
+        Format::Json => report::json(&mut out, &summary::Summary::from(result)),
+    };
+    tolerant(printed.and_then(|()| out.flush()))
+}
+
+/// Where the results are.
+pub fn results(place: &Path) {
+    line(&format_args!("results are in {}", place.display()));
+}
+
+/// pgbench's last line when clients did not finish.
+pub fn incomplete() {
+    line(&"error: Run was aborted; the above results are incomplete.");
+}
+
+/// pgbench's only line under `--exit-on-abort`.
+pub fn aborted_run() {
+    line(&"error: Run was aborted due to an error in a client");
+}
+
+fn tolerant(printed: io::Result<()>) -> Result<()> {
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::from(error).context("cannot write the report to stdout"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,236 @@
+//! `pgsurge run`: from checked arguments to a printed report and an exit code.
+//!
+//! Only joins the rooms, in the order of a run (see `docs/architecture.md`); every decision that needs
+//! thought is in one of them.
+
+mod announce;
+mod gather;
+mod plan;
+mod result;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use pgsurge_common::outcome::ExitCode;
+use pgsurge_common::plan::Plan;
+use pgsurge_common::plan::split::{Share, SplitBy, SplitRules, split};
+use pgsurge_common::script::Program;
+use pgsurge_common::target::Target;
+use tokio::sync::mpsc;
+
+use super::bench::{BenchArgs, Format};
+use super::connection::ConnectionArgs;
+use super::tell;
+use crate::fleet::{AgentHandle, Fleet};
+use crate::observe::{After, Before, Facts, Figures, Session, Tables, upkeep};
+use crate::report::{Folder, Options, RunResult};
+use crate::run::{self, Interrupts, RunError, RunOutcome, RunSpec};
+
+pub use gather::StartLocalAgent;
+
+/// How long the target may take to let go of the last session before its counters are read anyway.
+const SESSIONS_GONE_WITHIN: Duration = Duration::from_secs(10);
+
+/// Length of an interval; agents cut theirs to the same.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// What a run needs besides its arguments.
+pub struct Surroundings {
+    /// How to start the agent inside this process, where no others are asked for.
+    pub local_agent: StartLocalAgent,
+    /// What the user wants in the middle of it.
+    pub interrupts: Interrupts,
+}
+
+/// The target as it was before the load.
+struct Observed {
+    facts: Facts,
+    tables: Option<Tables>,
+    before: Before,
+}
+
+/// Runs a benchmark.
+///
+/// # Errors
+/// Anything that keeps the load from starting; the exit code is 1 then.
+pub async fn run(
+    args: BenchArgs,
+    connection: &ConnectionArgs,
+    surroundings: Surroundings,
+) -> Result<ExitCode> {
+    announce::seed(&args);
+    let draft = plan::workload(&args, args.scale.map_or(1, i64::from));
+    let program = Program::compile(&draft)?;
+    let target = super::target::resolve_target(connection)?;
+    announce::local_target(&args, &target);
+    let interrupts = surroundings.interrupts.clone();
+    let (fleet, fleet_options) = gather::open(&args, surroundings).await?;
+
+    let mut session = open_session(&target).await?;
+    let facts = Facts::read(&mut session).await?;
+    let tables = read_tables(&args, &mut session, &target).await?;
+    let scale = tables.as_ref().map(|tables| tables.scale).or(args.scale).unwrap_or(1);
+    let plan = plan::plan(&args, i64::from(scale), target)?;
+    refuse_too_many_clients(&args, &facts)?;
+    let folder = Folder::open(&args.cluster.results.choice(), &plan, INTERVAL)?;
+    announce::banner(&args, &facts)?;
+
+    let agents = gather::agents(&args, &fleet, &interrupts).await?;
+    let shares = shares(&args, &plan, &agents)?;
+    if !args.no_vacuum {
+        upkeep(&mut session, args.vacuum_all, &mut std::io::stderr()).await;
+    }
+    let counts_history = plan::adds_history(&plan.workload);
+    let before = Before::read(session, &facts, counts_history).await?;
+    let observed = Observed { facts, tables, before };
+
+    let options = options(&args);
+    let plan = Arc::new(plan);
+    let agents = agents.into_iter().zip(shares.iter().cloned()).collect();
+    let spec = RunSpec {
+        plan: Arc::clone(&plan),
+        agents,
+        fleet: fleet_options,
+        options: run::RunOptions {
+            interval: INTERVAL,
+            any_server: args.cluster.any_server,
+            ..run::RunOptions::default()
+        },
+        events: mpsc::channel(1).0,
+        interrupts,
+    };
+    let watch = watch::Watch::new(&plan, &options, folder, args.progress.is_none());
+    let (outcome, watched) = measure(spec, watch).await;
+    fleet.shutdown().await;
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(RunError::Interrupted) => return Ok(ExitCode::Interrupted),
+        Err(error) => return Err(error).context(announce::NOT_STARTED),
+    };
+    let aborted = outcome.aborted;
+    let result = conclude(&plan, options, &program, outcome, &watched, observed).await;
+    finish(&args, &result, watched.folder, aborted)
+}
+
+/// Opens the sessions and runs the load, with the events watched in a task of their own.
+async fn measure(
+    mut spec: RunSpec,
+    watch: watch::Watch,
+) -> (Result<RunOutcome, RunError>, watch::Watched) {
+    let (events, receiver) = mpsc::channel(256);
+    spec.events = events;
+    let watching = tokio::spawn(watch.until_the_end(receiver));
+    let outcome = match run::prepare(spec).await {
+        Ok(prepared) => prepared.measure().await,
+        Err(error) => Err(error),
+    };
+    let watched = watching.await.expect("watching a run does not panic");
+    (outcome, watched)
+}
+
+/// Looks at the target once more, puts everything together and judges it.
+async fn conclude(
+    plan: &Plan,
+    options: Options,
+    program: &Program,
+    outcome: RunOutcome,
+    watched: &watch::Watched,
+    observed: Observed,
+) -> RunResult {
+    let after = After::read(&plan.target, &observed.before, SESSIONS_GONE_WITHIN).await;
+    let sessions = result::sessions(&outcome);
+    let figures = after.map(|after| Figures::between(&observed.before, &after, sessions));
+    let server = result::server(observed.facts, observed.tables, figures);
+    let mut result = result::RunParts { plan, options, program, outcome, watched, server }.join();
+    result.judge();
+    result
+}
+
+/// Prints, keeps and tells.
+fn finish(
+    args: &BenchArgs,
+    result: &RunResult,
+    folder: Option<Folder>,
+    aborted: bool,
+) -> Result<ExitCode> {
+    if aborted {
+        announce::aborted_run();
+    } else {
+        announce::report(args.cluster.format, result)?;
+    }
+    if let Some(folder) = folder {
+        let place = folder.finish(result)?;
+        announce::results(&place);
+    }
+    if !aborted && result.merged.aborted_clients > 0 {
+        announce::incomplete();
+    }
+    Ok(if aborted { ExitCode::ClientsUnfinished } else { result.exit_code })
+}
+
+async fn open_session(target: &Target) -> Result<Session> {
+    Session::open(target).await.map_err(|error| {
+        anyhow::Error::from(error).context("could not create connection for setup")
+    })
+}
+
+/// Scale and partitions, which only built-in scripts rely on.
+async fn read_tables(
+    args: &BenchArgs,
+    session: &mut Session,
+    target: &Target,
+) -> Result<Option<Tables>> {
+    if !args.scripts.iter().any(|script| script.builtin) {
+        return Ok(None);
+    }
+    let tables = Tables::read(session, &target.database).await?;
+    if args.scale.is_some_and(|scale| scale != tables.scale) {
+        announce::scale_ignored(tables.scale);
+    }
+    Ok(Some(tables))
+}
+
+/// Said before connecting, since a server that is full says so to each client in turn. Through a pooler it
+/// is only a warning: the pooler queues.
+fn refuse_too_many_clients(args: &BenchArgs, facts: &Facts) -> Result<()> {
+    let Some(refusal) = facts.slots.refuse(args.clients.into()) else { return Ok(()) };
+    if facts.direct && !args.cluster.allow_fewer_clients {
+        bail!("{refusal}");
+    }
+    tell::warning(&refusal);
+    Ok(())
+}
+
+fn shares(args: &BenchArgs, plan: &Plan, agents: &[AgentHandle]) -> Result<Vec<Share>> {
+    let cores = agents.iter().map(|agent| agent.facts().cores).collect::<Vec<_>>();
+    let rules = SplitRules {
+        by: if args.cluster.split_by_cores { SplitBy::Cores } else { SplitBy::Evenly },
+        workers_per_agent: workers_per_agent(args),
+    };
+    Ok(split(&plan.load, &cores, rules)?)
+}
+
+/// pgbench's default inside one process, each agent's cores in a cluster.
+fn workers_per_agent(args: &BenchArgs) -> Option<u32> {
+    args.jobs.or(if args.cluster.agents.is_some() { None } else { Some(1) })
+}
+
+fn options(args: &BenchArgs) -> Options {
+    Options {
+        failures_detailed: args.failures_detailed,
+        progress_s: args.progress,
+        progress_timestamp: args.progress_timestamp,
+        agents: args.cluster.agents.unwrap_or(0),
+        workers_per_agent: workers_per_agent(args),
+        split_by_cores: args.cluster.split_by_cores,
+        interval: INTERVAL,
+        lease: args.cluster.lease,
+    }
+}
+
+/// Whether stdout holds nothing but the summary document.
+fn is_json(args: &BenchArgs) -> bool {
+    args.cluster.format == Format::Json
+}

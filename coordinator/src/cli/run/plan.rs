@@ -1,0 +1,61 @@
+//! From arguments to the plan that every agent executes. Pure.
+
+use jiff::Timestamp;
+use pgsurge_common::ids::RunId;
+use pgsurge_common::plan::{Load, Plan, PlanError, Seeds, Workload};
+use pgsurge_common::target::Target;
+
+use crate::cli::bench::BenchArgs;
+
+/// What is executed.
+pub fn workload(args: &BenchArgs, scale: i64) -> Workload {
+    Workload {
+        scripts: args.scripts.clone(),
+        protocol: args.protocol,
+        scale,
+        defines: args.defines.clone(),
+        max_tries: args.max_tries,
+        continue_on_error: args.continue_on_error,
+        exit_on_abort: args.exit_on_abort,
+        verbose_errors: args.verbose_errors,
+        report_per_command: args.report_per_command,
+    }
+}
+
+/// The whole plan, under a new name.
+pub fn plan(args: &BenchArgs, scale: i64, target: Target) -> Result<Plan, PlanError> {
+    Plan {
+        run_id: run_id(),
+        workload: workload(args, scale),
+        load: Load {
+            clients: args.clients,
+            end: args.end,
+            warmup: args.cluster.warmup,
+            rate_tps: args.rate_tps,
+            latency_limit_us: args.latency_limit_us,
+            connect_per_transaction: args.connect_per_transaction,
+            connect: args.cluster.connect,
+            allow_fewer_clients: args.cluster.allow_fewer_clients,
+            drain_timeout: args.cluster.drain_timeout,
+        },
+        target,
+        seeds: Seeds { random_seed: args.seed.value },
+    }
+    .checked()
+}
+
+/// Whether each successful transaction adds one row to `pgbench_history`, so that the rows can be counted
+/// against them: of the built-in scripts all but the one that only reads do.
+pub fn adds_history(workload: &Workload) -> bool {
+    let writes = |text: &[u8]| text.windows(15).any(|word| word == b"pgbench_history");
+    workload.scripts.iter().all(|script| script.builtin)
+        && workload.scripts.iter().any(|script| writes(&script.text))
+}
+
+/// A name that sorts by time and that two runs begun in one second do not share.
+fn run_id() -> RunId {
+    let now = Timestamp::now();
+    let time = now.strftime("%Y%m%dT%H%M%SZ");
+    let name = format!("{time}-{:x}{:05x}", std::process::id(), now.subsec_microsecond());
+    RunId::new(name).expect("digits, letters and dashes only")
+}

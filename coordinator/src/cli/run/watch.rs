@@ -1,0 +1,121 @@
+//! What happens while a run is on: progress lines or a bar, notices of clients, files that grow.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Instant, SystemTime};
+
+use jiff::Timestamp;
+use pgsurge_common::plan::Plan;
+use pgsurge_proto::message::{Notice, NoticeLevel};
+use tokio::sync::mpsc;
+
+use crate::merge::ClusterInterval;
+use crate::report::{Alive, Bar, Folder, Options, Progress};
+use crate::run::RunEvent;
+
+/// Reads the events of a run.
+pub struct Watch {
+    plan: std::sync::Arc<Plan>,
+    options: Options,
+    folder: Option<Folder>,
+    progress: Option<Progress>,
+    bar: Option<Bar>,
+    started: Option<Timestamp>,
+}
+
+/// What is left of watching.
+pub struct Watched {
+    /// Where the results go.
+    pub folder: Option<Folder>,
+    /// Wall clock at the start of the measured part; the end of the preparation if there was no start.
+    pub started: Timestamp,
+}
+
+impl Watch {
+    /// `bar` allows one, which only a terminal gets.
+    pub fn new(
+        plan: &std::sync::Arc<Plan>,
+        options: &Options,
+        folder: Option<Folder>,
+        bar: bool,
+    ) -> Self {
+        let drawn = bar && io::stderr().is_terminal();
+        Self {
+            plan: std::sync::Arc::clone(plan),
+            options: options.clone(),
+            folder,
+            progress: None,
+            bar: drawn.then(|| Bar::new(&plan.load, options.interval)),
+            started: None,
+        }
+    }
+
+    /// Reads until the run drops its end of the channel.
+    pub async fn until_the_end(mut self, mut events: mpsc::Receiver<RunEvent>) -> Watched {
+        while let Some(event) = events.recv().await {
+            match event {
+                RunEvent::Ready => {}
+                RunEvent::Starts(instant) => self.starts(instant),
+                RunEvent::Interval(interval) => self.interval(&interval),
+                RunEvent::Notice { agent, notice } => self.say(&shown(&agent, &notice)),
+                RunEvent::Warning(text) => self.say(&format!("pgsurge: warning: {text}")),
+                RunEvent::Lost { agent, reason } => {
+                    self.say(&format!("pgsurge: warning: agent {agent} was lost: {reason}"));
+                }
+            }
+        }
+        if let Some(bar) = &self.bar {
+            bar.finish();
+        }
+        Watched { folder: self.folder, started: self.started.unwrap_or_else(Timestamp::now) }
+    }
+
+    /// A later instant replaces one that was called off.
+    fn starts(&mut self, instant: Instant) {
+        let measured = instant + self.plan.load.warmup;
+        let ahead = measured.saturating_duration_since(Instant::now());
+        let wall = SystemTime::now() + ahead;
+        let started = Timestamp::try_from(wall).unwrap_or_else(|_| Timestamp::now());
+        if self.started.replace(started).is_none()
+            && let Some(folder) = &mut self.folder
+        {
+            folder.begin(wall);
+        }
+        self.progress = Progress::new(&self.plan, &self.options, started);
+    }
+
+    fn interval(&mut self, ready: &ClusterInterval) {
+        if let Some(folder) = &mut self.folder {
+            folder.record(
+                &ready.interval,
+                Alive { agents: ready.agents, complete: ready.complete },
+            );
+        }
+        if let Some(bar) = &self.bar {
+            bar.record(&ready.interval, ready.agents);
+        }
+        let line = self.progress.as_mut().and_then(|p| p.record(&ready.interval, ready.agents));
+        if let Some(line) = line {
+            self.say(&line);
+        }
+    }
+
+    fn say(&self, line: &str) {
+        let print = || {
+            let _ = writeln!(io::stderr(), "{line}");
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+}
+
+/// Lines of the agent inside this process look like pgbench's own; others name their agent.
+fn shown(agent: &str, notice: &Notice) -> String {
+    let origin = if agent.is_empty() { String::new() } else { format!("{agent}: ") };
+    match notice.level {
+        NoticeLevel::Raw => notice.text.clone(),
+        NoticeLevel::Info => format!("pgsurge: {origin}{}", notice.text),
+        NoticeLevel::Error => format!("pgsurge: error: {origin}{}", notice.text),
+    }
+}

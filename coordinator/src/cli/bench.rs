@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use pgsurge_common::plan::{End, Protocol, ScriptSource};
 
-pub use cluster::{ClusterArgs, Format, ResultsArg, TlsFiles};
+pub use cluster::{ClusterArgs, Format, TlsFiles, listen_address};
 
 pub use seed::Seed;
 

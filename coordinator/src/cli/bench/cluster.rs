@@ -9,6 +9,7 @@ use pgsurge_common::plan::ConnectBudget;
 use crate::cli::read::Given;
 use crate::cli::usage::UsageError;
 use crate::cli::values::{count, seconds};
+use crate::report::Choice;
 
 /// Where agents dial in unless told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7432";
@@ -20,17 +21,6 @@ pub enum Format {
     Text,
     /// The summary document.
     Json,
-}
-
-/// Where the results folder goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ResultsArg {
-    /// `pgsurge-results/<run-id>/`, with a warning where that cannot be written.
-    Default,
-    /// `--results DIR`: fails before the start where it cannot be written.
-    Folder(PathBuf),
-    /// `--no-results`.
-    None,
 }
 
 /// `--tls-ca`, `--tls-cert`, `--tls-key`: all three or none.
@@ -84,7 +74,7 @@ pub struct ClusterArgs {
     /// `--drain-timeout`.
     pub drain_timeout: Option<Duration>,
     /// `--results`, `--no-results`.
-    pub results: ResultsArg,
+    pub results: Choice,
     /// `--format`.
     pub format: Format,
 }
@@ -108,7 +98,7 @@ impl Default for ClusterArgs {
             any_server: false,
             warmup: Duration::ZERO,
             drain_timeout: None,
-            results: ResultsArg::Default,
+            results: Choice::Default,
             format: Format::Text,
         }
     }
@@ -158,8 +148,8 @@ impl ClusterArgs {
             "warmup" => self.warmup = seconds(opt, value, true)?,
             "drain-timeout" => self.drain_timeout = Some(seconds(opt, value, true)?),
             "results" if value.is_empty() => return Err(one_of(given, "a folder")),
-            "results" => self.results = ResultsArg::Folder(value.into()),
-            "no-results" => self.results = ResultsArg::None,
+            "results" => self.results = Choice::Folder(value.into()),
+            "no-results" => self.results = Choice::Nowhere,
             "format" => {
                 self.format = match value {
                     "text" => Format::Text,

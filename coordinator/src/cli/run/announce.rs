@@ -26,9 +26,11 @@ pub fn seed(args: &BenchArgs) {
 
 /// Agents on other hosts have a localhost of their own.
 pub fn local_target(args: &BenchArgs, target: &Target) {
-    if args.cluster.agents.is_some() && target.is_local() {
+    if args.cluster.agents.is_some()
+        && let Some(host) = target.local_host()
+    {
         warning(&format_args!(
-            "the target {target} is local: agents on other hosts look for it on their own host"
+            "the target's host {host} means each agent's own host; agents elsewhere will not find it"
         ));
     }
 }

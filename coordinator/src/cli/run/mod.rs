@@ -23,12 +23,12 @@ use tokio::sync::mpsc;
 use super::bench::{BenchArgs, Format};
 use super::connection::ConnectionArgs;
 use super::tell;
-use crate::fleet::{AgentHandle, Fleet};
+use crate::fleet::AgentHandle;
 use crate::observe::{After, Before, Facts, Figures, Session, Tables, upkeep};
 use crate::report::{Folder, Options, RunResult};
 use crate::run::{self, Interrupts, RunError, RunOutcome, RunSpec};
 
-pub use gather::StartLocalAgent;
+pub use gather::{StartLocalAgent, identity};
 
 /// How long the target may take to let go of the last session before its counters are read anyway.
 const SESSIONS_GONE_WITHIN: Duration = Duration::from_secs(10);
@@ -74,7 +74,7 @@ pub async fn run(
     let scale = tables.as_ref().map(|tables| tables.scale).or(args.scale).unwrap_or(1);
     let plan = plan::plan(&args, i64::from(scale), target)?;
     refuse_too_many_clients(&args, &facts)?;
-    let folder = Folder::open(&args.cluster.results.choice(), &plan, INTERVAL)?;
+    let folder = Folder::open(&args.cluster.results, &plan, INTERVAL)?;
     announce::banner(&args, &facts)?;
 
     let agents = gather::agents(&args, &fleet, &interrupts).await?;
@@ -130,7 +130,7 @@ async fn measure(
     (outcome, watched)
 }
 
-/// Looks at the target once more, puts everything together and judges it.
+/// Looks at the target once more and puts everything together.
 async fn conclude(
     plan: &Plan,
     options: Options,
@@ -143,9 +143,7 @@ async fn conclude(
     let sessions = result::sessions(&outcome);
     let figures = after.map(|after| Figures::between(&observed.before, &after, sessions));
     let server = result::server(observed.facts, observed.tables, figures);
-    let mut result = result::RunParts { plan, options, program, outcome, watched, server }.join();
-    result.judge();
-    result
+    result::Found { plan, options, program, outcome, watched, server }.assemble()
 }
 
 /// Prints, keeps and tells.

@@ -1,25 +1,18 @@
-//! Puts what the rooms know of a run together in the one value that is printed. Pure.
+//! Hands what the rooms know of a run to the report, which puts it together. Pure.
 
-use std::time::Duration;
-
-use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
-use pgsurge_common::plan::{plan_digest, workload_digest};
+use pgsurge_common::plan::{Plan, plan_digest, workload_digest};
 use pgsurge_common::script::Program;
-use pgsurge_common::stats::{ErrorCounts, StatementStats, Totals};
 
 use super::watch::Watched;
-use crate::merge::{AgentMerged, Merged, Timeline, TimelinePoint};
-use crate::observe::{Facts, Figures, TargetError, Tables};
+use crate::observe::{Facts, Figures, Tables, TargetError};
 use crate::report::{
-    self, AgentResult, Clock, Digests, Lost, Options, RunResult, ServerCount, ServerResult,
-    StatementResult, Status, TimelineEntry,
+    AgentPart, Clock, Digests, Lost, Options, Parts, RunResult, ServerCount, ServerResult, Status,
 };
 use crate::run::{AgentOutcome, RunOutcome, connections};
-use crate::verdict::Verdict;
 
-/// Everything that a result is made of.
-pub struct RunParts<'a> {
+/// What a result is made of, as the rooms have it.
+pub struct Found<'a> {
     pub plan: &'a Plan,
     pub options: Options,
     pub program: &'a Program,
@@ -28,34 +21,23 @@ pub struct RunParts<'a> {
     pub server: ServerResult,
 }
 
-impl RunParts<'_> {
-    /// The result, not judged yet.
-    pub fn join(self) -> RunResult {
-        let RunParts { plan, options, program, outcome, watched, server } = self;
-        let status = status(&outcome);
+impl Found<'_> {
+    /// The result, judged.
+    pub fn assemble(self) -> RunResult {
+        let Found { plan, options, program, outcome, watched, server } = self;
         let shares: Vec<Share> = outcome.agents.iter().map(|agent| agent.share.clone()).collect();
-        let connections = connections(outcome.agents.iter().map(|agent| &agent.ready));
-        let timeline = timeline(&outcome.merged.timeline);
-        let intervals_missing = outcome.merged.missing.iter().map(|m| u64::from(m.count)).sum();
-        let statements = statements(plan, program, &outcome.merged);
-        let merged = merged(&outcome.merged);
-        let parts = outcome.agents.into_iter().zip(outcome.merged.agents);
-        RunResult {
+        RunResult::assemble(Parts {
             plan: plan.clone(),
             digests: Digests { plan: plan_digest(plan, &shares), workload: workload_digest(plan) },
             options,
             started: watched.started,
-            agents: parts.map(|(outcome, merged)| agent(outcome, merged)).collect(),
-            merged,
-            statements,
-            connections,
-            timeline,
-            intervals_missing,
+            status: status(&outcome),
+            connections: connections(outcome.agents.iter().map(|agent| &agent.ready)),
+            agents: outcome.agents.into_iter().map(agent).collect(),
+            merged: outcome.merged,
+            commands: commands(plan, program),
             server,
-            status,
-            verdict: Verdict::default(),
-            exit_code: pgsurge_common::outcome::ExitCode::Done,
-        }
+        })
     }
 }
 
@@ -97,83 +79,24 @@ fn status(outcome: &RunOutcome) -> Status {
     }
 }
 
-fn agent(outcome: AgentOutcome, merged: AgentMerged) -> AgentResult {
-    AgentResult {
+fn agent(outcome: AgentOutcome) -> AgentPart {
+    AgentPart {
         name: outcome.facts.name,
         share: outcome.share,
-        counts: merged.counts,
-        response: merged.response,
-        totals: merged.totals,
         clock: Clock {
             error_us: outcome.clock.error_ns.div_ceil(1000),
             drift_us: outcome.clock.drift_ns / 1000,
         },
-        vitals: merged.vitals,
         lost: outcome.lost.map(|loss| Lost { at_s: loss.at_s, reason: loss.reason }),
     }
 }
 
-fn merged(merged: &Merged) -> report::Merged {
-    let totals = || merged.agents.iter().filter_map(|agent| agent.totals.as_ref());
-    let mut errors = ErrorCounts::default();
-    errors.merge(&merged.errors);
-    report::Merged {
-        measured: merged.measured.counts,
-        warmup: merged.warmup,
-        response: merged.measured.response.clone(),
-        service: merged.measured.service.clone(),
-        lag: merged.measured.lag.clone(),
-        scripts: merged.measured.scripts.clone(),
-        errors,
-        duration: Duration::from_micros(totals().map(|t| t.last_end_us).max().unwrap_or(0)),
-        inherited_backlog: totals().map(|t| t.inherited_backlog).sum(),
-        aborted_clients: totals().map(|t| t.aborted_clients).sum(),
-        aborted: totals().flat_map(|t| t.aborted.iter().cloned()).collect(),
-    }
-}
-
-/// Per-command figures of all agents, with the lines that name them.
-fn statements(plan: &Plan, program: &Program, merged: &Merged) -> Vec<Vec<StatementResult>> {
+/// The lines that name per-command figures, where there are any.
+fn commands(plan: &Plan, program: &Program) -> Vec<Vec<String>> {
     if !plan.workload.report_per_command {
         return Vec::new();
     }
-    let totals: Vec<&Totals> = merged.agents.iter().filter_map(|a| a.totals.as_ref()).collect();
-    let of_command = |script: usize, command: usize| {
-        let mut sum = StatementStats::default();
-        let each = totals.iter().filter_map(|t| t.statements.get(script)?.get(command));
-        each.for_each(|stats| sum.merge(stats));
-        sum
-    };
-    let scripts = program.scripts().iter().enumerate();
-    scripts
-        .map(|(script, source)| {
-            let commands = source.commands().iter().enumerate();
-            commands
-                .map(|(command, source)| StatementResult {
-                    line: String::from_utf8_lossy(source.first_line()).into_owned(),
-                    stats: of_command(script, command),
-                })
-                .collect()
-        })
-        .collect()
-}
-
-fn timeline(timeline: &Timeline) -> Vec<TimelineEntry> {
-    let entry = |point: &TimelinePoint| {
-        let (t_s, end_s) = timeline.span_s(point);
-        let response = point.response.unpack();
-        TimelineEntry {
-            t_s,
-            width_s: end_s - t_s,
-            transactions: point.counts.transactions,
-            failed: point.counts.failed(),
-            p50_us: response.quantile_us(0.5),
-            p99_us: response.quantile_us(0.99),
-            lag_mean_us: None,
-            clients: point.clients,
-            agents: point.agents,
-            complete: point.complete,
-        }
-    };
-    timeline.points().iter().map(entry).collect()
+    let line = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let scripts = program.scripts().iter();
+    scripts.map(|s| s.commands().iter().map(|c| line(c.first_line())).collect()).collect()
 }

@@ -9,7 +9,7 @@ use pgsurge_proto::message::{Notice, NoticeLevel};
 use tokio::sync::mpsc;
 
 use crate::merge::ClusterInterval;
-use crate::report::{Alive, Bar, Folder, Options, Progress};
+use crate::report::{Bar, Folder, Options, Progress};
 use crate::run::RunEvent;
 
 /// Reads the events of a run.
@@ -85,15 +85,12 @@ impl Watch {
 
     fn interval(&mut self, ready: &ClusterInterval) {
         if let Some(folder) = &mut self.folder {
-            folder.record(
-                &ready.interval,
-                Alive { agents: ready.agents, complete: ready.complete },
-            );
+            folder.record(ready);
         }
         if let Some(bar) = &self.bar {
-            bar.record(&ready.interval, ready.agents);
+            bar.record(ready);
         }
-        let line = self.progress.as_mut().and_then(|p| p.record(&ready.interval, ready.agents));
+        let line = self.progress.as_mut().and_then(|p| p.record(ready));
         if let Some(line) = line {
             self.say(&line);
         }

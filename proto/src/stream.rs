@@ -22,7 +22,7 @@ pub enum ReceiveError {
 }
 
 /// Checked messages of the peer.
-pub struct Incoming<M>(Pin<Box<dyn Stream<Item = Result<M, ReceiveError>> + Send>>);
+pub struct Incoming<M>(Pin<Box<dyn Stream<Item = Result<M, ReceiveError>> + Send + Sync>>);
 
 impl<M> Incoming<M> {
     pub(crate) fn new<W>(stream: Streaming<W>) -> Self

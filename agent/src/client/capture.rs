@@ -24,10 +24,20 @@ pub(crate) struct Capture {
     row: Vec<Vec<u8>>,
     /// Rows of the current result.
     rows: u64,
-    /// What is to be stored: column, value, number of the result.
-    kept: Vec<(Vec<u8>, Vec<u8>, u32)>,
+    /// What is to be stored.
+    kept: Vec<Column>,
     /// Number and row count of the last result.
     last: Option<(u32, u64)>,
+}
+
+/// One value to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) name: Vec<u8>,
+    /// NULL is the empty string.
+    pub(crate) value: Vec<u8>,
+    /// Number of the result that it is from.
+    pub(crate) query: u32,
 }
 
 /// A result that `\gset` cannot take: how many rows it has, and which result it is.
@@ -72,13 +82,13 @@ impl Capture {
         }
         let values = self.columns.drain(..).zip(self.row.drain(..));
         if self.rows > 0 {
-            self.kept.extend(values.map(|(column, value)| (column, value, query)));
+            self.kept.extend(values.map(|(name, value)| Column { name, value, query }));
         }
         self.last = Some((query, std::mem::take(&mut self.rows)));
     }
 
-    /// What is to be stored after a round trip without error: column, value, number of the result.
-    pub(crate) fn finish(&self) -> Result<&[(Vec<u8>, Vec<u8>, u32)], NotOneRow> {
+    /// What is to be stored after a round trip without error.
+    pub(crate) fn finish(&self) -> Result<&[Column], NotOneRow> {
         match (self.kind, self.last) {
             (Kind::OnlyRow, Some((query, rows))) if rows != 1 => Err(NotOneRow { rows, query }),
             (Kind::OnlyRow, None) => Err(NotOneRow { rows: 0, query: 0 }),

@@ -3,18 +3,17 @@
 use pgsurge_common::plan::Protocol;
 use pgsurge_common::script::{Program, Sql, Step, Store};
 
-use super::capture::Kind;
+use super::capture::{Column, Kind};
 use super::life::Client;
 use super::reply::Reply;
 use super::session::Session;
 use super::transaction::Transaction;
-use super::trouble::{SqlError, Trouble};
+use super::trouble::{SqlError, Trouble, Why};
 use crate::load::Notice;
 use crate::wire::WireError;
 use crate::worker::RunTime;
 
-/// Boxed, so that the good case stays small.
-type Result<T> = std::result::Result<T, Box<Trouble>>;
+type Result<T> = std::result::Result<T, Trouble>;
 
 impl Client<'_> {
     /// Executes the script from where it stands to its end; returns the time of that.
@@ -64,7 +63,7 @@ impl Client<'_> {
         let reply = self.round_trip(sql.store()).await?;
         if let Some(refusal) = &reply.error {
             let text = self.text_sent(sql, protocol);
-            return Err(Box::new(Trouble::Sql(SqlError::new(refusal, text.as_deref()))));
+            return Err(Trouble::from(Why::Sql(SqlError::new(refusal, text.as_deref()))));
         }
         if *sql.store() != Store::Nothing {
             self.store(program, sql)?;
@@ -158,7 +157,7 @@ impl Client<'_> {
         seat.busy.set(false);
         self.has_yielded = true;
         match self.heard(reply)?.error {
-            Some(refusal) => Err(Box::new(Trouble::Sql(SqlError::new(&refusal, None)))),
+            Some(refusal) => Err(Trouble::from(Why::Sql(SqlError::new(&refusal, None)))),
             None => Ok(()),
         }
     }
@@ -175,30 +174,26 @@ impl Client<'_> {
     /// Puts results into variables.
     fn store(&mut self, program: &Program, sql: &Sql) -> Result<()> {
         let Some(capture) = &self.capture else { return Ok(()) };
-        let at = |query: u32| {
-            let (client, script, command) =
-                (self.seat.client, self.state.script(), self.state.command());
-            format!("client {client} script {script} command {command} query {query}")
+        let (client, script, command) =
+            (self.seat.client, self.state.script(), self.state.command());
+        let fail = |query: u32, what: String| {
+            let place = format!("client {client} script {script} command {command} query {query}");
+            Trouble::from(Why::Text(format!("{place}: {what}")))
         };
-        let kept = capture.finish().map_err(|wrong| {
-            let text = format!("{}: expected one row, got {}", at(wrong.query), wrong.rows);
-            Box::new(Trouble::Text(text))
-        })?;
-        for (column, value, query) in kept {
-            let stored = self.state.store_column(program, sql, column, Some(value));
+        let kept = capture
+            .finish()
+            .map_err(|wrong| fail(wrong.query, format!("expected one row, got {}", wrong.rows)))?;
+        for Column { name, value, query } in kept {
+            let stored = self.state.store_column(program, sql, name, Some(value));
             if let Err(complaint) = stored {
-                self.station.say(Notice::error(self.seat.client, complaint));
-                let (Store::Gset { prefix } | Store::Aset { prefix }) = sql.store() else {
-                    continue;
+                self.station.say(Notice::error(client, complaint));
+                let prefix: &[u8] = match sql.store() {
+                    Store::Gset { prefix } | Store::Aset { prefix } => prefix,
+                    Store::Nothing => b"",
                 };
-                let name = [prefix.as_slice(), column].concat();
+                let name = [prefix, name].concat();
                 let name = String::from_utf8_lossy(&name);
-                let (client, script, command) =
-                    (self.seat.client, self.state.script(), self.state.command());
-                let text = format!(
-                    "client {client} script {script} command {command} query {query}: error storing into variable {name}"
-                );
-                return Err(Box::new(Trouble::Text(text)));
+                return Err(fail(*query, format!("error storing into variable {name}")));
             }
         }
         Ok(())
@@ -237,6 +232,6 @@ impl Client<'_> {
 }
 
 /// A transaction begins only with a session, so nobody sees this.
-fn no_session() -> Box<Trouble> {
-    Box::new(Trouble::Lost(WireError::Closed, None))
+fn no_session() -> Trouble {
+    Trouble::from(Why::Lost(WireError::Closed, None))
 }

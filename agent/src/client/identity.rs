@@ -1,7 +1,7 @@
 //! Which server is this, and is anything in between? Asked once an agent, so that a cluster does not
 //! load two servers unawares.
 
-use super::capture::{Capture, Kind};
+use super::capture::{Capture, Column, Kind};
 use super::reply::Broken;
 use super::session::Session;
 
@@ -47,6 +47,6 @@ async fn ask(session: &mut Session, query: &[u8]) -> Result<Option<Vec<String>>,
     if reply.error.is_some() {
         return Ok(None);
     }
-    let text = |value: &Vec<u8>| String::from_utf8_lossy(value).into_owned();
-    Ok(Some(kept.iter().map(|(_, value, _)| text(value)).collect()))
+    let text = |column: &Column| String::from_utf8_lossy(&column.value).into_owned();
+    Ok(Some(kept.iter().map(text).collect()))
 }

@@ -1,6 +1,6 @@
 //! Whether the commits that the server will count can be told from the statements and their answers.
 //!
-//! The rule of [`super::reply`] (one commit for a ReadyForQuery in idle state) is wrong for statements
+//! The rule of [`super::reply`] (one commit for a `ReadyForQuery` in idle state) is wrong for statements
 //! that end several transactions before they answer. Those are found here by their text, before the
 //! run; what looks suspicious is named, never guessed at.
 

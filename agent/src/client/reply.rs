@@ -1,6 +1,6 @@
 //! Reading the answers to what was sent, to the end of a round trip.
 //!
-//! Counts what the server must have committed: one for each ReadyForQuery in idle state that ends
+//! Counts what the server must have committed: one for each `ReadyForQuery` in idle state that ends
 //! something executed without an error or a rollback. Allocates only for errors and for results that
 //! a script stores.
 
@@ -17,7 +17,7 @@ pub(crate) struct Refusal {
     pub(crate) query: u32,
 }
 
-/// Why a round trip did not end in a ReadyForQuery.
+/// Why a round trip did not end in a `ReadyForQuery`.
 #[derive(Debug)]
 pub(crate) enum Broken {
     /// The connection failed, perhaps after a last word of the server.
@@ -43,14 +43,14 @@ pub(crate) struct Reply {
     pub(crate) commits: u32,
     /// Remarks of the server, as libpq prints them.
     pub(crate) notices: Vec<String>,
-    /// Something was executed since the last ReadyForQuery.
+    /// Something was executed since the last `ReadyForQuery`.
     executed: bool,
     /// It failed or was rolled back.
     undone: bool,
 }
 
 impl Reply {
-    /// Reads on until `syncs` more ReadyForQuery came; the status is that of the last.
+    /// Reads on until `syncs` more `ReadyForQuery` came; the status is that of the last.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,

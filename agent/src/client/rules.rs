@@ -4,6 +4,7 @@
 use pgsurge_common::plan::{End, Plan, Protocol};
 
 /// See the module.
+#[allow(clippy::struct_excessive_bools)] // each is an option of the command line
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
     /// How statements travel.

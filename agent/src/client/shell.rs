@@ -13,11 +13,7 @@ use super::trouble::Trouble;
 
 impl Client<'_> {
     /// Runs a command line; its output goes where that of this process goes.
-    pub(super) async fn shell(
-        &mut self,
-        program: &Program,
-        line: Vec<u8>,
-    ) -> Result<(), Box<Trouble>> {
+    pub(super) async fn shell(&mut self, program: &Program, line: Vec<u8>) -> Result<(), Trouble> {
         let run = move || shell_command(line).status().map(|status| status.success());
         let success = self.aside(run).await.unwrap_or(false);
         Ok(self.state.shell_done(program, success)?)
@@ -28,7 +24,7 @@ impl Client<'_> {
         &mut self,
         program: &Program,
         line: Vec<u8>,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Trouble> {
         let run = move || shell_command(line).stderr(Stdio::inherit()).output();
         let output = self.aside(run).await.map(|output| output.stdout).unwrap_or_default();
         Ok(self.state.setshell_done(program, &output)?)

@@ -7,7 +7,7 @@ use pgsurge_common::outcome::ErrorClass;
 use pgsurge_common::stats::Phase;
 
 use super::life::Client;
-use super::trouble::{Abort, LOST, SqlError, Trouble};
+use super::trouble::{Abort, LOST, SqlError, Why};
 use crate::load::Notice;
 use crate::worker::{Ended, RunTime};
 
@@ -38,9 +38,9 @@ impl Client<'_> {
                 Ok(end) => return Ok(Fate::Ended(Ended::Success, end)),
                 Err(trouble) => trouble,
             };
-            let error = match *trouble {
-                Trouble::Sql(error) if self.survives(error.class) => error,
-                trouble => return Err(self.abort(trouble, this)),
+            let error = match *trouble.0 {
+                Why::Sql(error) if self.survives(error.class) => error,
+                why => return Err(self.abort(why, this)),
             };
             if let Some(fate) = Box::pin(self.after_error(this, &error)).await? {
                 return Ok(fate);

@@ -16,9 +16,13 @@ pub(super) const LOST: &str = "perhaps the backend died while processing";
 #[derive(Debug)]
 pub(super) struct Abort(pub(super) String);
 
-/// Why a script did not come to its end.
+/// Why a script did not come to its end. Boxed, so that the good case stays small.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) struct Trouble(pub(super) Box<Why>);
+
+/// The reason itself.
+#[derive(Debug)]
+pub(super) enum Why {
     /// The server refused a statement; the session goes on.
     Sql(SqlError),
     /// The session is lost, perhaps after a last word of the server.
@@ -66,32 +70,38 @@ impl Broken {
     }
 }
 
-impl From<Broken> for Box<Trouble> {
+impl From<Why> for Trouble {
+    fn from(why: Why) -> Self {
+        Self(Box::new(why))
+    }
+}
+
+impl From<Broken> for Trouble {
     fn from(broken: Broken) -> Self {
-        Self::new(match broken {
+        Self::from(match broken {
             Broken::Lost(error, refusal) => {
-                Trouble::Lost(error, refusal.map(|refusal| SqlError::new(&refusal, None)))
+                Why::Lost(error, refusal.map(|refusal| SqlError::new(&refusal, None)))
             }
-            Broken::Copy => Trouble::Text("COPY is not supported in pgbench, aborting".into()),
+            Broken::Copy => Why::Text("COPY is not supported in pgbench, aborting".into()),
         })
     }
 }
 
-impl From<WireError> for Box<Trouble> {
+impl From<WireError> for Trouble {
     fn from(error: WireError) -> Self {
-        Self::new(Trouble::Lost(error, None))
+        Self::from(Why::Lost(error, None))
     }
 }
 
-impl From<CommandError> for Box<Trouble> {
+impl From<CommandError> for Trouble {
     fn from(error: CommandError) -> Self {
-        Self::new(Trouble::Command(error))
+        Self::from(Why::Command(error))
     }
 }
 
 impl Client<'_> {
     /// The client ends: counts the error and says why.
-    pub(super) fn abort(&mut self, trouble: Trouble, this: &Transaction) -> Abort {
+    pub(super) fn abort(&mut self, why: Why, this: &Transaction) -> Abort {
         let (client, script, command) = (self.seat.client, this.script, self.state.command());
         let refused = |error: &SqlError| {
             let SqlError { text, query, .. } = error;
@@ -99,28 +109,28 @@ impl Client<'_> {
                 "client {client} script {script} aborted in command {command} query {query}: {text}"
             )
         };
-        Abort(match trouble {
-            Trouble::Sql(error) => {
+        Abort(match why {
+            Why::Sql(error) => {
                 self.note_error(this.phase, &error.sqlstate);
                 refused(&error)
             }
-            Trouble::Lost(lost, Some(error)) => {
+            Why::Lost(lost, Some(error)) => {
                 self.note_error(this.phase, &error.sqlstate);
                 format!("{}\n{lost}", refused(&error))
             }
-            Trouble::Lost(lost, None) => {
+            Why::Lost(lost, None) => {
                 self.note_error(this.phase, lost.kind());
                 format!(
                     "client {client} aborted in command {command} (SQL) of script {script}; {LOST}: {lost}"
                 )
             }
-            Trouble::Command(error) => {
+            Why::Command(error) => {
                 if let Some(detail) = error.detail() {
                     self.station.say(Notice::error(client, detail.to_owned()));
                 }
                 error.abort_line(client.0)
             }
-            Trouble::Text(text) => text,
+            Why::Text(text) => text,
         })
     }
 }

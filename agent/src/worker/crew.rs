@@ -96,10 +96,10 @@ impl Crew {
             refuse_shell(&program)?;
         }
         let connector = Connector::new(&plan.target)?;
-        let shape = Shape::of(&plan);
-        check_memory(shape, share.workers.len())?;
+        let figures = Shape::of(&plan);
+        check_memory(figures, share.workers.len())?;
         // One in progress and one on its way, for each worker.
-        let spares = Spares::new(shape, 2 * share.workers.len());
+        let spares = Spares::new(figures, 2 * share.workers.len());
         Ok(Self {
             start: Arc::default(),
             unpredictable: unpredictable_commits(&program),

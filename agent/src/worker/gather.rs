@@ -3,6 +3,8 @@
 //! Emits intervals in order within each phase, each as soon as every worker that is still at work
 //! has closed it. Invariant I1: an interval of a worker enters exactly one merged interval.
 
+#![allow(clippy::vec_box)] // the boxes come and go through channels as they are
+
 use std::collections::VecDeque;
 
 use pgsurge_common::stats::{ConnectStats, Interval, Phase, Totals};

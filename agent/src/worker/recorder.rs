@@ -4,6 +4,8 @@
 //! end (that time has been read already) and by the worker's clock when nothing happens. Recording
 //! allocates nothing: intervals that were merged come back as spares.
 
+#![allow(clippy::vec_box)] // the boxes come and go through channels as they are
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pgsurge_common::outcome::ErrorClass;

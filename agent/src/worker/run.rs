@@ -108,7 +108,7 @@ async fn open(assignment: &mut Assignment, timer: &Timer) -> Opened {
     let mut opening = std::pin::pin!(opener.open(wanted));
     loop {
         tokio::select! {
-            opened = &mut opening => return opened,
+            result = &mut opening => return result,
             command = assignment.commands.recv(), if !assignment.stopped => {
                 if matches!(command, Some(Command::Stop(_)) | None) {
                     assignment.stopped = true;

@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_millis(100);
 const TICKS_PER_REFILL: u32 = 10;
 /// Bound on asking the server to cancel what is running.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
-/// CancelRequests under way at the same time; each is a connection.
+/// Requests to cancel under way at the same time; each is a connection.
 const CANCELS_AT_ONCE: usize = 32;
 
 /// See the module.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pgsurge_common::ids::AgentId;
-use pgsurge_common::plan::PlanDocument;
 use pgsurge_common::stats::{Interval, Phase};
 use serde_json::Value;
 
@@ -151,10 +150,11 @@ fn no_file_holds_the_password() {
         assert!(!text.contains(PASSWORD), "{name}");
     }
     let plan = fs::read_to_string(place.join("plan.json")).expect("it is text");
-    let plan = PlanDocument::from_json(&plan).expect("it reads back");
-    assert_eq!(plan.plan.target.password.map(|p| p.expose().to_owned()).as_deref(), Some("***"));
-    assert_eq!(plan.plan.workload, run.plan.workload);
-    assert_eq!(plan.shares, [run.agents[0].share.clone()]);
+    let plan: Value = serde_json::from_str(&plan).expect("it is JSON");
+    assert_eq!(plan["target"]["password"], "***");
+    let script = &plan["workload"]["scripts"][0];
+    assert_eq!(script["file"], "scripts/1-builtin-TPC-B-sort-of.sql");
+    assert_eq!(script.get("text"), None);
     assert!(!format!("{run:?}").contains(PASSWORD));
 }
 

@@ -4,28 +4,36 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pgsurge_common::plan::split::Share;
-use pgsurge_common::plan::{Plan, PlanDocument};
+use pgsurge_common::plan::Plan;
+use serde_json::{Value, json};
 
-/// Writes the scripts into a folder, each to a file of its own; an error comes with its path.
-pub(super) fn write_scripts(folder: &Path, plan: &Plan) -> Result<(), (PathBuf, io::Error)> {
+/// Writes both into a folder; an error comes with the path it is about.
+pub(super) fn write(folder: &Path, plan: &Plan) -> Result<(), (PathBuf, io::Error)> {
     let scripts = folder.join("scripts");
-    fs::create_dir(&scripts).map_err(|error| (scripts, error))?;
+    fs::create_dir(&scripts).map_err(|error| (scripts.clone(), error))?;
     for (number, script) in plan.workload.scripts.iter().enumerate() {
         let path = folder.join(script_path(number, &script.name));
         fs::write(&path, &script.text).map_err(|error| (path, error))?;
     }
-    Ok(())
+    let path = folder.join("plan.json");
+    document(plan).and_then(|text| fs::write(&path, text)).map_err(|error| (path, error))
 }
 
-/// Writes the plan, with the split over agents as far as it is known.
-pub(super) fn write_plan(
-    folder: &Path,
-    plan: &Plan,
-    shares: &[Share],
-) -> Result<(), (PathBuf, io::Error)> {
-    let path = folder.join("plan.json");
-    fs::write(&path, PlanDocument::new(plan, shares).to_json()).map_err(|error| (path, error))
+/// The plan with the scripts' texts replaced by the names of their files.
+fn document(plan: &Plan) -> io::Result<String> {
+    let mut value = serde_json::to_value(plan)?;
+    if let Some(Value::Array(scripts)) = value.pointer_mut("/workload/scripts") {
+        for (number, script) in scripts.iter_mut().enumerate() {
+            let name = script.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            if let Value::Object(fields) = script {
+                fields.remove("text");
+                fields.insert("file".into(), json!(script_path(number, &name)));
+            }
+        }
+    }
+    let mut text = serde_json::to_string_pretty(&value)?;
+    text.push('\n');
+    Ok(text)
 }
 
 /// `scripts/1-name.sql`: the number keeps names apart, the name is reduced to what any file system takes.

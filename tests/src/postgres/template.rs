@@ -22,16 +22,18 @@ fn prepare(version: Version, account: Option<&Account>) -> io::Result<PathBuf> {
     if place.exists() {
         return Ok(place);
     }
-    // Made where the account may write, then moved: several test processes may get here at once.
+    // Made where the account may write, then moved: several tests, in one process or in many, may get
+    // here at once.
     let part = tempfile::Builder::new().prefix("pgsurge-pg-template-").tempdir()?;
     account::open_to_all(part.path())?;
     let made = part.path().join("data");
     let binaries = Binaries::find(version)?.for_account(account, part.path())?;
     initdb(&binaries, account, &made)?;
-    let beside = place.with_extension(std::process::id().to_string());
-    copy_tree(&made, &beside)?;
-    match fs::rename(&beside, &place) {
-        Err(_) if place.exists() => fs::remove_dir_all(&beside).map(|()| place),
+    let beside = tempfile::Builder::new().prefix("postgres-template-").tempdir_in(target_dir()?)?;
+    let whole = beside.path().join("data");
+    copy_tree(&made, &whole)?;
+    match fs::rename(&whole, &place) {
+        Err(_) if place.exists() => Ok(place),
         renamed => renamed.map(|()| place),
     }
 }

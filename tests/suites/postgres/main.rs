@@ -6,6 +6,7 @@ mod connect;
 mod harness;
 mod init;
 mod observe;
+mod wire;
 
 use pgsurge_common::target::{Address, Host, Target};
 use pgsurge_tests::postgres::Postgres;

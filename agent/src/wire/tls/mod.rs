@@ -107,7 +107,7 @@ impl Client {
         let connector = TlsConnector::from(Arc::clone(&self.config));
         let stream = connector.connect(name, socket).await.map_err(|error| {
             match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                Some(error) => tls_error(format!("SSL error: {error}")),
+                Some(error) => tls_error(verify::explain(error)),
                 None => error.into(),
             }
         })?;

@@ -11,7 +11,9 @@ use pgsurge_common::target::{Roots, SslMode, Tls};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
-use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
+};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{
     CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm,
@@ -161,6 +163,30 @@ impl Verifier {
     }
 }
 
+/// A certificate made for somebody else, in libpq's words.
+#[derive(Debug, thiserror::Error)]
+#[error("server certificate for \"{subject}\" does not match host name \"{host}\"")]
+struct Mismatch {
+    subject: String,
+    host: String,
+}
+
+fn mismatch(server: &Certificate<'_>, host: &str) -> Error {
+    let (dns, _) = server.alternative_names();
+    let subject = dns.first().copied().or(server.common_name()).unwrap_or_default();
+    let subject = String::from_utf8_lossy(subject).into_owned();
+    let mismatch = Mismatch { subject, host: host.to_owned() };
+    Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(mismatch))))
+}
+
+/// What a failed handshake is told as.
+pub(super) fn explain(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(CertificateError::Other(OtherError(own))) => own.to_string(),
+        other => format!("SSL error: {other}"),
+    }
+}
+
 fn verifies(
     algorithm: &dyn SignatureVerificationAlgorithm,
     signer: &Certificate<'_>,
@@ -188,11 +214,12 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         }
         self.check_chain(server, between, name, now)?;
-        let matches = |server: &CertificateDer<'_>| {
-            Certificate::parse(server).is_some_and(|parsed| match_name(&parsed, &name.to_str()))
-        };
-        if self.trust == Trust::ChainAndName && !matches(server) {
-            return Err(Error::InvalidCertificate(CertificateError::NotValidForName));
+        if self.trust == Trust::ChainAndName {
+            let parsed = Certificate::parse(server)
+                .ok_or(Error::InvalidCertificate(CertificateError::BadEncoding))?;
+            if !match_name(&parsed, &name.to_str()) {
+                return Err(mismatch(&parsed, &name.to_str()));
+            }
         }
         Ok(ServerCertVerified::assertion())
     }

@@ -116,6 +116,8 @@ pub fn read_line(
     }
 }
 
+const TOO_MANY: &str = "too many arguments";
+
 struct LineReader<'l> {
     script: &'l [u8],
     backslash: usize,
@@ -175,7 +177,7 @@ impl LineReader<'_> {
         for word in words.by_ref() {
             arguments.push(word);
             if arguments.len() >= MAX_WORDS {
-                let message = "too many arguments";
+                let message = TOO_MANY;
                 return Err(LineError {
                     message,
                     more: None,
@@ -193,7 +195,7 @@ impl LineReader<'_> {
                     let prefix = prefix.text.to_vec();
                     Ok((Line::Store { aset: lowercase == b"aset", prefix }, end))
                 }
-                _ => Err(self.complain(("too many arguments", None), end)),
+                _ => Err(self.complain((TOO_MANY, None), end)),
             };
         }
         match self.kind(lowercase, &arguments) {
@@ -203,9 +205,11 @@ impl LineReader<'_> {
     }
 
     fn complain(self, (message, word): Complaint<'_>, end: usize) -> LineError {
+        // Which word is one too many is shown by position alone.
+        let shown = word.filter(|_| message != TOO_MANY);
         LineError {
             message,
-            more: word.map(|word| word.text.to_vec()),
+            more: shown.map(|word| word.text.to_vec()),
             command: self.name,
             line_end: Some(end),
             at: word.map(|word| word.at),
@@ -256,7 +260,7 @@ fn sleep<'s>(arguments: &[MetaWord<'s>], names: &mut Names) -> Result<Kind, Comp
         [] => return Err(("missing argument", None)),
         [number] => (number, None),
         [number, unit] => (number, Some(unit)),
-        [_, _, third, ..] => return Err(("too many arguments", Some(third))),
+        [_, _, third, ..] => return Err((TOO_MANY, Some(third))),
     };
     let duration = if let [b':', name @ ..] = number.text {
         Duration::Variable(names.intern(name))

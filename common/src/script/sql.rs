@@ -111,7 +111,14 @@ impl<'s> Cutter<'s> {
                     self.body.word(&rest[..length], self.parentheses);
                     self.copy(length, &mut text);
                 }
-                _ => self.copy(token_length(rest), &mut text),
+                _ => match variable_test_length(rest) {
+                    Some(length) => {
+                        // psql asks whether the variable is set; to pgbench none of psql's ever is.
+                        text.extend_from_slice(b"FALSE");
+                        self.at += length;
+                    }
+                    None => self.copy(token_length(rest), &mut text),
+                },
             }
         }
     }
@@ -152,6 +159,11 @@ fn token_length(text: &[u8]) -> usize {
         b'/' if text.get(1) == Some(&b'*') => comment_length(text),
         b'$' => dollar_length(text),
         b'0'..=b'9' => number_length(text),
+        b'.' => match text.get(1) {
+            Some(b'0'..=b'9') => number_length(text),
+            Some(b'.') => 2,
+            _ => 1,
+        },
         b':' => match run(&text[1..], continues_name) {
             0 => 1 + usize::from(text.get(1) == Some(&b':')),
             name => 1 + name,
@@ -171,6 +183,13 @@ fn quote_prefix(text: &[u8]) -> Option<usize> {
         [b'u' | b'U', b'&', b'\'' | b'"', ..] => Some(3),
         _ => None,
     }
+}
+
+/// Length of `:{?name}` at the beginning of `text`.
+fn variable_test_length(text: &[u8]) -> Option<usize> {
+    let name = text.strip_prefix(b":{?")?;
+    let length = run(name, continues_name);
+    (length > 0 && name.get(length) == Some(&b'}')).then_some(length + 4)
 }
 
 fn run(text: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
@@ -254,10 +273,36 @@ fn dollar_length(text: &[u8]) -> usize {
     end.map_or(text.len(), |end| end + 2 * delimiter.len())
 }
 
-/// Length of a number and of what is wrongly glued to it.
+/// Length of a number and of what is wrongly glued to it. `text` begins with a digit, or with a point
+/// and a digit.
 fn number_length(text: &[u8]) -> usize {
-    let digits = run(text, |byte| byte.is_ascii_digit());
-    digits + junk_length(&text[digits..])
+    let mut length = digits_length(text);
+    // Two points are a token of their own.
+    if text.get(length) == Some(&b'.') && (length == 0 || text.get(length + 1) != Some(&b'.')) {
+        length += 1;
+        length += digits_length(&text[length..]);
+    }
+    if let Some([b'e' | b'E', exponent @ ..]) = text.get(length..) {
+        let sign = usize::from(matches!(exponent.first(), Some(b'+' | b'-')));
+        let digits = digits_length(&exponent[sign..]);
+        // A sign without digits belongs to the number too, and so begins no comment.
+        if sign + digits > 0 {
+            length += 1 + sign + digits;
+        }
+    }
+    length + junk_length(&text[length..])
+}
+
+/// Length of digits, between which single underscores may stand.
+fn digits_length(text: &[u8]) -> usize {
+    let mut length = 0;
+    loop {
+        match &text[length..] {
+            [digit, ..] if digit.is_ascii_digit() => length += 1,
+            [b'_', digit, ..] if length > 0 && digit.is_ascii_digit() => length += 2,
+            _ => return length,
+        }
+    }
 }
 
 fn junk_length(text: &[u8]) -> usize {

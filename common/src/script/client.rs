@@ -4,17 +4,17 @@
 //! nothing from outside run in between. Invariant: a retried transaction draws the values of its
 //! first try; variables are not put back.
 
-use super::command::{Command, Duration, Kind, Target};
+mod outside;
+mod steps;
+
+use super::command::{Command, Kind, Target};
 use super::error::{CommandError, FailedCommand};
 use super::expr::{Code, Context, Evaluator};
-use super::number::atoi;
 use super::program::Program;
-use super::shell::{ShellWord, parse_shell_output};
 use super::statement::{Sql, Store};
 use super::value::Value;
-use super::variables::{Slot, Variables, is_valid_name};
+use super::variables::{Slot, Variables};
 use crate::ids::ClientId;
-use crate::plan::Protocol;
 use crate::random::{ClientStreams, Generator, Streams};
 
 /// What the caller has to do.
@@ -212,44 +212,6 @@ impl ClientState {
         Ok(None)
     }
 
-    /// Commands that the caller takes part in.
-    fn step<'p>(
-        &mut self,
-        program: &Program,
-        command: &Command,
-        kind: &Kind,
-    ) -> Result<Step<'p>, CommandError> {
-        match kind {
-            Kind::Sleep { duration, unit_us } => {
-                let count = self.sleep_count(program, command, duration)?;
-                // pgbench multiplies 32-bit integers.
-                Ok(Step::Sleep(i64::from(count.wrapping_mul(*unit_us))))
-            }
-            Kind::Shell { words } => Ok(Step::Shell(self.shell_line(program, words, "shell")?)),
-            Kind::SetShell { words, .. } => {
-                Ok(Step::SetShell(self.shell_line(program, words, "setshell")?))
-            }
-            Kind::StartPipeline if program.protocol == Protocol::Simple => {
-                let message = "cannot use pipeline mode with the simple query protocol";
-                Err(self.failed("startpipeline", None, message))
-            }
-            Kind::StartPipeline if self.pipeline => {
-                Err(self.failed("startpipeline", None, "already in pipeline mode"))
-            }
-            Kind::StartPipeline => {
-                self.pipeline = true;
-                Ok(Step::StartPipeline)
-            }
-            Kind::SyncPipeline if self.pipeline => Ok(Step::SyncPipeline),
-            Kind::SyncPipeline => Err(self.failed("syncpipeline", None, "not in pipeline mode")),
-            Kind::EndPipeline if self.pipeline => {
-                self.pipeline = false;
-                Ok(Step::EndPipeline)
-            }
-            _ => Err(self.failed("endpipeline", None, "not in pipeline mode")),
-        }
-    }
-
     #[inline]
     fn eval(
         &mut self,
@@ -295,98 +257,6 @@ impl ClientState {
         Ok(())
     }
 
-    fn sleep_count(
-        &self,
-        program: &Program,
-        command: &Command,
-        duration: &Duration,
-    ) -> Result<i32, CommandError> {
-        let slot = match duration {
-            Duration::Units(units) => return Ok(*units),
-            Duration::Variable(slot) => *slot,
-        };
-        let typed = &command.name;
-        let name = || String::from_utf8_lossy(&program.names().all()[slot.index()]);
-        let mut text = Vec::new();
-        if !self.variables.write(slot, &mut text) {
-            let detail = format!("{typed}: undefined variable \"{}\"", name());
-            return Err(self.failed("sleep", Some(detail), EXECUTION));
-        }
-        let count = atoi(&text);
-        if count == 0 && !text.first().is_some_and(u8::is_ascii_digit) {
-            let text = String::from_utf8_lossy(&text);
-            let detail =
-                format!("{typed}: invalid sleep time \"{text}\" for variable \"{}\"", name());
-            return Err(self.failed("sleep", Some(detail), EXECUTION));
-        }
-        Ok(count)
-    }
-
-    fn shell_line(
-        &self,
-        program: &Program,
-        words: &[ShellWord],
-        name: &str,
-    ) -> Result<Vec<u8>, CommandError> {
-        ShellWord::join(words, &self.variables, program.names()).map_err(|wrong| {
-            let detail = format!("{}: {wrong}", ShellWord::command_name(words, program.names()));
-            self.failed(name, Some(detail), EXECUTION)
-        })
-    }
-
-    /// The shell command of the last step has ended; `success` is exit status 0.
-    pub fn shell_done(&self, program: &Program, success: bool) -> Result<(), CommandError> {
-        match &self.current(program).kind {
-            Kind::Shell { words } if !success => {
-                let name = ShellWord::command_name(words, program.names());
-                let detail = format!("{name}: could not launch shell command");
-                Err(self.failed("shell", Some(detail), EXECUTION))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The shell command of the last step has printed this; its first line becomes the variable.
-    pub fn setshell_done(&mut self, program: &Program, output: &[u8]) -> Result<(), CommandError> {
-        let Kind::SetShell { target, words } = &self.current(program).kind else {
-            return Ok(());
-        };
-        let value = parse_shell_output(output).map_err(|wrong| {
-            let detail = format!("{}: {wrong}", ShellWord::command_name(words, program.names()));
-            self.failed("setshell", Some(detail), EXECUTION)
-        })?;
-        self.assign(target, Value::Int(value))
-            .map_err(|slot| self.invalid_name(program, "setshell", slot, EXECUTION))
-    }
-
-    /// Stores one column of a result for `\gset` and `\aset`; NULL becomes an empty string. Fails
-    /// with the complaint, without prefix, if the name is no variable's.
-    pub fn store_column(
-        &mut self,
-        program: &Program,
-        sql: &Sql,
-        column: &[u8],
-        value: Option<&[u8]>,
-    ) -> Result<(), String> {
-        let (command, prefix) = match sql.store() {
-            Store::Nothing => return Ok(()),
-            Store::Gset { prefix } => ("gset", prefix),
-            Store::Aset { prefix } => ("aset", prefix),
-        };
-        self.scratch.clear();
-        self.scratch.extend_from_slice(prefix);
-        self.scratch.extend_from_slice(column);
-        if !is_valid_name(&self.scratch) {
-            let name = String::from_utf8_lossy(&self.scratch);
-            return Err(format!("{command}: invalid variable name: \"{name}\""));
-        }
-        // A name that no script mentions can never be read.
-        if let Some(slot) = program.names().find(&self.scratch) {
-            self.variables.set_text(slot, value.unwrap_or_default());
-        }
-        Ok(())
-    }
-
     /// The statements from here to the end of the pipeline just begun.
     pub fn pipeline_statements<'p>(
         &self,
@@ -413,15 +283,6 @@ impl ClientState {
         let context = if message == ASSIGNMENT { command } else { "setshell" };
         let detail = format!("{context}: invalid variable name: \"{name}\"");
         self.failed(command, Some(detail), message)
-    }
-
-    fn stores_in_pipeline(&self, store: &Store) -> CommandError {
-        match store {
-            Store::Aset { .. } => {
-                self.failed("aset", None, "\\aset is not allowed in pipeline mode")
-            }
-            _ => self.failed("gset", None, "\\gset is not allowed in pipeline mode"),
-        }
     }
 
     #[cold]

@@ -21,9 +21,6 @@ mod statement;
 mod value;
 mod variables;
 
-#[cfg(test)]
-mod tests;
-
 pub use client::{ClientState, Step};
 pub use command::Command;
 pub use define::{DefineError, parse_define};

@@ -47,10 +47,11 @@ pub fn atoi(text: &[u8]) -> i32 {
     let (negative, digits) = take_sign(skip_spaces(text));
     let end = digits.iter().position(|b| !b.is_ascii_digit()).unwrap_or(digits.len());
     // strtol saturates at 64 bits, atoi then cuts to 32.
-    let magnitude = digits[..end].iter().fold(0i64, |value, digit| {
-        value.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
+    let value = digits[..end].iter().fold(0i64, |value, digit| {
+        let digit = i64::from(digit - b'0');
+        value.saturating_mul(10).saturating_add(if negative { -digit } else { digit })
     });
-    (if negative { magnitude.wrapping_neg() } else { magnitude }) as i32
+    value as i32
 }
 
 /// Reads a whole string as a double the way C's `strtod` does; `None` for anything else and for
@@ -134,9 +135,12 @@ fn parse_hex(body: &[u8]) -> Option<f64> {
             scale += if place < whole.len() { 4 } else { 0 };
         }
     }
+    if mantissa == 0 {
+        return Some(0.0);
+    }
     let half = scale.clamp(-4000, 4000) / 2;
     let rest = scale.clamp(-4000, 4000) - half;
-    in_range(mantissa as f64 * 2f64.powi(half) * 2f64.powi(rest), mantissa == 0)
+    in_range(mantissa as f64 * 2f64.powi(half) * 2f64.powi(rest), false)
 }
 
 fn in_range(value: f64, is_zero: bool) -> Option<f64> {
@@ -229,3 +233,6 @@ impl fmt::Write for Scratch {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

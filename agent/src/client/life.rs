@@ -123,8 +123,7 @@ impl Client<'_> {
             }
         }
         // In a closed loop the first transaction is due at the common start.
-        let first_due =
-            if station.rules.rate_limited { transaction.due } else { RunTime::ZERO };
+        let first_due = if station.rules.rate_limited { transaction.due } else { RunTime::ZERO };
         station.recorder.borrow_mut().begun(first_due, begun);
         if self.session.is_none() {
             begun = self.connect(begun, due.phase).await?;

@@ -18,7 +18,9 @@ use crate::report::ServerCount;
 pub(super) const EXACT_SINCE: u32 = 150_000;
 /// How long counting `pgbench_history` may take; it is read in full.
 const COUNTING: &str = "10s";
-const POLL: Duration = Duration::from_millis(20);
+/// How long what an earlier run left behind may take to go.
+const LEFTOVERS: Duration = Duration::from_secs(3);
+pub(super) const POLL: Duration = Duration::from_millis(20);
 
 /// Counters of the target's database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub(super) struct Backend {
     pub(super) application: String,
     /// Changes with whatever the session does; unknown where the role may not see it.
     pub(super) activity: Option<String>,
+    /// Busy, or so short a time ago that its counts may not be written yet.
+    pub(super) unsettled: bool,
 }
 
 /// The target before a run.
@@ -61,7 +65,7 @@ pub struct Before {
     pub(super) present: Vec<Backend>,
     /// Commits of the session that read this, after it had read the counters.
     pub(super) own_commits: u64,
-    pid: String,
+    pub(super) pid: String,
 }
 
 /// The target after a run.
@@ -80,7 +84,8 @@ pub struct After {
 }
 
 impl Before {
-    /// Reads everything and ends the session. Nothing else of the run may have a session yet.
+    /// Reads everything and ends the session, `history` asking for the rows of `pgbench_history`. Nothing else
+    /// of the run may have a session yet.
     pub async fn read(
         mut session: Session,
         facts: &Facts,
@@ -89,7 +94,7 @@ impl Before {
         let history = history_rows(&mut session, history).await;
         let pid = session.row("select pg_catalog.pg_backend_pid()").await?;
         let autovacuum = session.row("select current_setting('autovacuum')").await?;
-        let present = backends(&mut session).await?;
+        let present = without_leftovers(&mut session).await?;
         let counters = counters(&mut session, facts.version_num).await?;
         // The reading itself is not among what it read.
         let own_commits = 1;
@@ -187,12 +192,28 @@ async fn counters(session: &mut Session, version_num: u32) -> Result<Counters, T
     })
 }
 
-/// Everybody else on the database.
+/// Everybody else on the database, once sessions with our own name have had a moment to go.
+async fn without_leftovers(session: &mut Session) -> Result<Vec<Backend>, TargetError> {
+    let own = session.row("select current_setting('application_name')").await?;
+    let own = own.into_iter().next().flatten().unwrap_or_default();
+    let deadline = Instant::now() + LEFTOVERS;
+    loop {
+        let present = backends(session).await?;
+        let left = present.iter().any(|backend| backend.application == own);
+        if !left || Instant::now() >= deadline {
+            return Ok(present);
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+/// Everybody else on the database. A session that fell idle writes its counts within ten seconds.
 async fn backends(session: &mut Session) -> Result<Vec<Backend>, TargetError> {
     let rows = session
         .rows(
             "select pid, backend_type, application_name, \
-               concat_ws('/', backend_start, xact_start, query_start, state_change, state) \
+               concat_ws('/', backend_start, xact_start, query_start, state_change, state), \
+               coalesce(state <> 'idle' or state_change > clock_timestamp() - interval '11 s', true) \
              from pg_catalog.pg_stat_activity \
              where datname = current_database() and pid <> pg_catalog.pg_backend_pid()",
         )
@@ -205,6 +226,7 @@ async fn backends(session: &mut Session) -> Result<Vec<Backend>, TargetError> {
             kind: row.next().flatten(),
             application: row.next().flatten().unwrap_or_default(),
             activity: row.next().flatten().filter(|text| !text.is_empty()),
+            unsettled: row.next().flatten().as_deref() != Some("f"),
         }
     };
     Ok(rows.into_iter().map(backend).collect())

@@ -1,7 +1,11 @@
 //! What holds for the server as a whole: version, identity, settings, free slots.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use tokio::time::Instant;
+
+use super::counters::POLL;
 use super::error::TargetError;
 use super::session::Session;
 use super::slots::Slots;
@@ -57,6 +61,24 @@ impl Facts {
             slots: Slots::read(session, version_num).await?,
             settings: settings(session).await?,
         })
+    }
+}
+
+impl Facts {
+    /// Looks again until there is room for `clients` more sessions, at most for `patience`: those of an
+    /// earlier run take a moment to go.
+    pub async fn await_room(
+        &mut self,
+        session: &mut Session,
+        clients: u64,
+        patience: Duration,
+    ) -> Result<(), TargetError> {
+        let deadline = Instant::now() + patience;
+        while self.slots.refuse(clients).is_some() && Instant::now() < deadline {
+            tokio::time::sleep(POLL).await;
+            self.slots = Slots::read(session, self.version_num).await?;
+        }
+        Ok(())
     }
 }
 

@@ -57,11 +57,13 @@ fn whole(before: &Before, after: &After, sessions: u64) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a session that was there before may have added to the counts.
 fn was_active(known: &Backend, present: &[Backend]) -> bool {
+    // One that has left has written its counts when it did; if it was settled before, there were none but
+    // those of what it did since, which nobody knows. Autovacuum is accounted for apart.
     let still = present.iter().find(|backend| backend.pid == known.pid);
-    // One that left said goodbye after having done who knows what; autovacuum is accounted for apart.
-    !is_autovacuum(known)
-        && still.is_none_or(|s| s.activity.is_none() || s.activity != known.activity)
+    let unchanged = still.is_some_and(|s| s.activity.is_some() && s.activity == known.activity);
+    !is_autovacuum(known) && (known.unsettled || !unchanged)
 }
 
 fn is_autovacuum(backend: &Backend) -> bool {
@@ -105,5 +107,127 @@ fn history_rows(before: &Before, after: &After) -> ServerCount {
             ServerCount::Counted,
         ),
         (Err(reason), _) | (_, Err(reason)) => not_checkable(reason.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::counters::Counters;
+    use super::super::facts::Identity;
+    use super::*;
+
+    fn backend(pid: &str, kind: &str, activity: &str) -> Backend {
+        Backend {
+            pid: pid.into(),
+            kind: Some(kind.into()),
+            application: "psql".into(),
+            activity: Some(activity.into()),
+            unsettled: false,
+        }
+    }
+
+    fn readings() -> (Before, After) {
+        let counters =
+            Counters { commits: 1000, sessions: Some(50), reset: None, ..Counters::default() };
+        let before = Before {
+            version_num: 150_000,
+            direct: true,
+            identity: Identity::default(),
+            autovacuum: false,
+            counters: counters.clone(),
+            history: Ok(10),
+            present: vec![backend("7", "client backend", "idle since monday")],
+            own_commits: 1,
+            pid: "99".into(),
+        };
+        let after = After {
+            identity: Identity::default(),
+            counters: Counters { commits: 1108, sessions: Some(56), rollbacks: 3, ..counters },
+            history: Ok(110),
+            present: before.present.clone(),
+            lingering: 0,
+            own_commits: 2,
+        };
+        (before, after)
+    }
+
+    /// The figures after one thing was changed.
+    fn changed(change: impl FnOnce(&mut Before, &mut After)) -> Figures {
+        let (mut before, mut after) = readings();
+        change(&mut before, &mut after);
+        Figures::between(&before, &after, 5)
+    }
+
+    #[test]
+    fn what_is_left_after_the_coordinators_own_is_the_agents() {
+        let figures = changed(|_, _| ());
+        assert_eq!(figures.commits, ServerCount::Counted(105));
+        assert_eq!(figures.history_rows, ServerCount::Counted(100));
+        assert_eq!(figures.rollbacks, 3);
+        let figures = changed(|before, _| before.autovacuum = true);
+        assert_eq!(figures.commits, ServerCount::CountedAmongOthers(105));
+    }
+
+    #[test]
+    fn whatever_blurs_all_counts_is_named() {
+        type Change = fn(&mut Before, &mut After);
+        let cases: [(&str, Change); 7] = [
+            ("the server was restarted", |_, after| after.identity.started_us = 1),
+            ("2 sessions of the run had not ended", |_, after| after.lingering = 2),
+            ("client backend 7 of psql) was active", |_, after| after.present.clear()),
+            ("client backend 7 of psql) was active", |before, _| {
+                before.present[0].unsettled = true;
+            }),
+            ("client backend 7 of psql) was active", |before, after| {
+                before.present[0].activity = None;
+                after.present[0].activity = None;
+            }),
+            ("client backend 8 of psql) was opened", |_, after| {
+                after.present.push(backend("8", "client backend", "new"));
+            }),
+            ("2 other sessions used the database", |_, after| after.counters.sessions = Some(58)),
+        ];
+        for (reason, change) in cases {
+            let figures = changed(change);
+            for count in [figures.commits, figures.history_rows] {
+                let told = format!("{count:?}");
+                assert!(told.contains(reason), "{reason}: {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_blurs_commits_alone_leaves_the_history() {
+        type Change = fn(&mut Before, &mut After);
+        let cases: [(&str, Change); 4] = [
+            ("PostgreSQL 14 may lose counts", |before, _| before.version_num = 140_011),
+            ("a pooler stands between", |before, _| before.direct = false),
+            ("were set to zero", |_, after| after.counters.reset = Some("today".into())),
+            ("went backwards", |_, after| after.counters.commits = 999),
+        ];
+        for (reason, change) in cases {
+            let figures = changed(change);
+            let told = format!("{:?}", figures.commits);
+            assert!(told.contains(reason), "{reason}: {told}");
+            assert_eq!(figures.history_rows, ServerCount::Counted(100), "{reason}");
+        }
+    }
+
+    #[test]
+    fn the_history_has_reasons_of_its_own() {
+        let removed = changed(|_, after| after.history = Ok(9));
+        assert!(format!("{:?}", removed.history_rows).contains("rows were removed"));
+        let unknown = changed(|before, _| before.history = Err("not asked for".into()));
+        assert_eq!(unknown.history_rows, ServerCount::NotCheckable("not asked for".into()));
+        assert_eq!(unknown.commits, ServerCount::Counted(105));
+    }
+
+    #[test]
+    fn workers_of_autovacuum_come_and_go() {
+        let figures = changed(|before, after| {
+            before.present.push(backend("20", "autovacuum worker", "a"));
+            after.present.push(backend("21", "autovacuum worker", "b"));
+        });
+        assert_eq!(figures.commits, ServerCount::Counted(105));
     }
 }

@@ -21,12 +21,9 @@ fn steps(letters: &str) -> Vec<Step> {
     letters.chars().map(|letter| Step::of_letter(letter).unwrap()).collect()
 }
 
-fn partitions(method: PartitionMethod, count: u32) -> Option<Partitioning> {
-    Some(Partitioning { method, count })
-}
-
 fn cases() -> Vec<Case> {
     use PartitionMethod::{Hash, Range};
+    let partitions = |method, count| Some(Partitioning { method, count });
     let case = |pgbench, options| Case { pgbench, options };
     let plain = Options::default;
     vec![

@@ -232,29 +232,33 @@ impl Report {
         findings.iter().filter_map(|finding| Some(finding["code"].as_str()?.to_owned())).collect()
     }
 
-    /// One column of `intervals.csv`.
+    /// One column of `intervals.csv`, of the measured part only.
     ///
     /// # Panics
     /// If there is no such column.
     #[must_use]
     #[track_caller]
-    pub fn column(&self, name: &str) -> Vec<String> {
+    pub fn measured(&self, name: &str) -> Vec<String> {
         let text = self.text("intervals.csv");
         let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
         let header = lines.next().unwrap_or_default();
-        let index = header.iter().position(|column| *column == name);
-        let index = index.unwrap_or_else(|| panic!("no column {name} in {header:?}"));
-        lines.map(|line| line[index].to_owned()).collect()
+        let index = |name: &str| {
+            let found = header.iter().position(|column| *column == name);
+            found.unwrap_or_else(|| panic!("no column {name} in {header:?}"))
+        };
+        let (phase, index) = (index("phase"), index(name));
+        let measured = lines.filter(|line| line[phase] == "measure");
+        measured.map(|line| line[index].to_owned()).collect()
     }
 
-    /// Sum over a column of `intervals.csv`.
+    /// Sum over a column of `intervals.csv`, over the measured part.
     ///
     /// # Panics
     /// If there is no such column of whole numbers.
     #[must_use]
     #[track_caller]
-    pub fn sum(&self, column: &str) -> u64 {
-        let values = self.column(column);
+    pub fn sum_measured(&self, column: &str) -> u64 {
+        let values = self.measured(column);
         values.iter().map(|value| value.parse::<u64>().expect("a whole number")).sum()
     }
 

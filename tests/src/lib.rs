@@ -3,7 +3,7 @@
 //!
 //! In reading order: programs as processes ([`program`], [`process`], [`usage`]), pgsurge itself
 //! ([`cluster`]), real servers ([`postgres`]) and one whose speed is known ([`fake_server`]), what
-//! surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), and the repository as text ([`sources`]).
+//! surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose turn it is ([`turn`]), and the repository as text ([`sources`]).
 //! Knows what the parts are called and how they are started, never how they work inside.
 
 pub mod cluster;
@@ -14,5 +14,6 @@ pub mod process;
 pub mod program;
 pub mod proxy;
 pub mod sources;
+pub mod turn;
 pub mod usage;
 pub mod wall_clock;

@@ -8,6 +8,7 @@
 
 mod answer;
 mod codec;
+mod disguise;
 mod record;
 mod session;
 
@@ -43,7 +44,8 @@ pub type Service = dyn Fn(&Request<'_>) -> Duration + Send + Sync;
 pub struct Behaviour {
     /// Time from the arrival of the statement that ends a transaction to its answer.
     pub service: Box<Service>,
-    /// Answers to statements about the server; they take no time and count as no transaction.
+    /// Answers to statements about the server; they take no time and count as no transaction. The first
+    /// that applies counts. By default those that make it pass for PostgreSQL.
     pub rules: Vec<Rule>,
     /// Further sessions are refused as PostgreSQL does (53300).
     pub max_connections: Option<u32>,
@@ -59,7 +61,7 @@ impl Default for Behaviour {
     fn default() -> Self {
         Self {
             service: Box::new(|_| Duration::ZERO),
-            rules: Vec::new(),
+            rules: disguise::rules(),
             max_connections: None,
             keep: Keep::default(),
             version: "18.0".to_owned(),

@@ -1,0 +1,14 @@
+//! pgsurge end to end: its processes as users start them, against real PostgreSQL and against the fake
+//! server whose speed is known.
+
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod fixture;
+mod hosts;
+mod latency;
+mod loss;
+mod one_report;
+mod randomness;
+mod tables;
+mod time;

@@ -1,0 +1,119 @@
+//! One merged report from several agents, checked against what the server knows.
+
+use pgsurge_tests::cluster::{Cluster, Run, pgsurge};
+use pgsurge_tests::fake_server::{Behaviour, FakeServer};
+use pgsurge_tests::postgres::Settings;
+use pgsurge_tests::process::Running;
+use pgsurge_tests::turn;
+
+use super::fixture::{PATIENCE, World, assert_adds_up, assert_balanced, assert_in_order};
+
+#[test]
+fn three_agents_give_one_report_that_adds_up_and_that_the_server_confirms() {
+    let world = World::with_tables();
+    let cluster = Cluster::start(3);
+    let run = cluster.run(&["-c", "10", "-j", "2", "-T", "4", "-n", &world.uri]);
+    let report = run.finish(PATIENCE).expect_code(0);
+    let summary = report.summary();
+    assert_adds_up(&report);
+    assert_balanced(&world, summary["totals"]["transactions"].as_u64().unwrap());
+    assert_in_order(&summary["totals"]["latency_ms"]);
+    let clients: Vec<_> = summary["agents"].as_array().unwrap().iter().map(clients).collect();
+    assert_eq!(clients, [4, 3, 3]);
+    let mut names: Vec<_> = summary["agents"].as_array().unwrap().iter().map(name).collect();
+    names.sort();
+    assert_eq!(names, ["a1", "a2", "a3"]);
+    assert_eq!(summary["verdict"]["valid"], true, "{summary:#}");
+    assert_eq!(summary["status"], "complete");
+    for line in ["number of clients: 10", "scaling factor: 1", "duration: 4 s", "tps = "] {
+        assert!(report.finished.stdout.lines().any(|l| l.starts_with(line)), "{line}");
+    }
+}
+
+#[test]
+fn a_run_without_agents_is_a_cluster_of_one() {
+    let world = World::with_tables();
+    let report = Run::local(&["-c", "3", "-t", "50", &world.uri]).finish(PATIENCE).expect_code(0);
+    assert_adds_up(&report);
+    assert_balanced(&world, 150);
+    assert!(report.finished.stdout.contains("actually processed: 150/150"), "{}", report.finished);
+}
+
+#[test]
+fn a_pgbench_command_line_needs_no_subcommand() {
+    let world = World::bare(&Settings::new());
+    let mut init = pgsurge(&["-i", "-q", "-s", "1", &world.uri]);
+    let _ = Running::run("init", &mut init, PATIENCE).expect_code(0);
+    let folder = tempfile::tempdir().unwrap();
+    let mut bench = pgsurge(&["-c", "2", "-t", "5", &world.uri]);
+    let finished = Running::run("bench", bench.current_dir(folder.path()), PATIENCE).expect_code(0);
+    assert!(finished.stdout.contains("actually processed: 10/10"), "{finished}");
+    assert!(folder.path().join("pgsurge-results").is_dir(), "results by default\n{finished}");
+}
+
+#[test]
+fn agents_serve_one_run_after_another_and_once_means_once() {
+    let world = World::with_tables();
+    let mut cluster = Cluster::start(1);
+    let mut once = cluster.agent_arguments("once");
+    once.push("--once".to_owned());
+    cluster.add(pgsurge(&once));
+    let arguments = ["-c", "2", "-t", "5", "-S", "-n", &world.uri];
+    let _ = cluster.run(&arguments).finish(PATIENCE).expect_code(0);
+    let _ = cluster.take(1).wait(PATIENCE).expect_code(0);
+    let _ = cluster.run(&arguments).finish(PATIENCE).expect_code(0);
+}
+
+#[test]
+fn agents_may_be_there_before_the_coordinator_and_come_after_it() {
+    let world = World::with_tables();
+    let mut cluster = Cluster::start(1);
+    // It has found nobody and dials again.
+    cluster.agent(0).wait_for_stderr("trying again", PATIENCE);
+    let arguments = ["-c", "4", "-t", "5", "-S", "-n", "--agent-wait", "180", &world.uri];
+    let mut run = cluster.run(&arguments);
+    run.command.args(["--agents", "2"]);
+    let run = run.start();
+    cluster.agent(0).wait_for_stderr("attached", PATIENCE);
+    let late = cluster.agent_arguments("late");
+    cluster.add(pgsurge(&late));
+    let report = run.finish(PATIENCE).expect_code(0);
+    assert_eq!(report.summary()["agents"].as_array().unwrap().len(), 2);
+    assert_adds_up(&report);
+}
+
+#[test]
+fn a_thousand_clients_and_an_uneven_rate_over_seven_agents_sum_exactly() {
+    let _turn = turn::take();
+    let server = FakeServer::start(Behaviour::default());
+    let cluster = Cluster::start(7);
+    let arguments = ["-c", "1000", "-j", "1", "-R", "1001", "-T", "4", "-n", "-S", &server.uri()];
+    let report = cluster.run(&arguments).finish(PATIENCE).expect_code(0);
+    assert_adds_up(&report);
+    let summary = report.summary();
+    let clients: Vec<_> = summary["agents"].as_array().unwrap().iter().map(clients).collect();
+    assert_eq!(clients, [143, 143, 143, 143, 143, 143, 142]);
+    // Poisson: 4004 with a standard deviation of 63; the seeds differ from run to run.
+    let transactions = summary["totals"]["transactions"].as_u64().unwrap();
+    assert!((3600..4400).contains(&transactions), "{transactions}");
+}
+
+#[test]
+fn a_warm_up_is_outside_of_every_figure() {
+    let world = World::with_tables();
+    let arguments = ["-c", "4", "-T", "3", "--warmup", "2", "-n", &world.uri];
+    let report = Run::local(&arguments).finish(PATIENCE).expect_code(0);
+    assert_adds_up(&report);
+    let counted = report.summary()["totals"]["transactions"].as_u64().unwrap();
+    assert!(world.history_rows() > counted, "nothing was done in the warm-up");
+    let duration = report.figure("/totals/duration_s");
+    assert!((3.0..4.5).contains(&duration), "{duration}");
+}
+
+fn clients(agent: &serde_json::Value) -> u64 {
+    agent["clients"].as_u64().unwrap()
+}
+
+fn name(agent: &serde_json::Value) -> String {
+    agent["name"].as_str().unwrap().to_owned()
+}

@@ -151,10 +151,11 @@ fn no_file_holds_the_password() {
     }
     let plan = fs::read_to_string(place.join("plan.json")).expect("it is text");
     let plan: Value = serde_json::from_str(&plan).expect("it is JSON");
-    assert_eq!(plan["target"]["password"], "***");
-    let script = &plan["workload"]["scripts"][0];
+    assert_eq!(plan["plan"]["target"]["password"], "***");
+    let script = &plan["plan"]["workload"]["scripts"][0];
     assert_eq!(script["file"], "scripts/1-builtin-TPC-B-sort-of.sql");
     assert_eq!(script.get("text"), None);
+    assert_eq!(plan["shares"][0]["workers"][0]["clients"], 2);
     assert!(!format!("{run:?}").contains(PASSWORD));
 }
 

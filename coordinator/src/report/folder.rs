@@ -127,7 +127,9 @@ impl Folder {
             failed: None,
             begun: false,
         };
-        plan_file::write(&folder.partial, plan)
+        // The split is not known yet; the plan is written once more when it is.
+        plan_file::write_scripts(&folder.partial, plan)
+            .and_then(|()| plan_file::write_plan(&folder.partial, plan, &[]))
             .map_err(|(path, error)| ResultsError::Unwritable { path, error })?;
         Ok(folder)
     }
@@ -195,6 +197,8 @@ impl Folder {
             let latency = latency.finish().into_inner().map_err(io::IntoInnerError::into_error);
             end("latency.hlog", latency.and_then(|file| file.sync_all()))?;
         }
+        let shares: Vec<_> = run.agents.iter().map(|agent| agent.share.clone()).collect();
+        plan_file::write_plan(&self.partial, &run.plan, &shares)?;
         let path = self.partial.join("summary.json");
         write_summary(&path, &Summary::from(run)).map_err(|error| (path, error))?;
         self.rename().map_err(|error| (self.place.clone(), error))

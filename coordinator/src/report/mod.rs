@@ -25,15 +25,12 @@ pub use folder::{Choice, DEFAULT_PARENT, Folder, ResultsError, json};
 pub use hlog::HistogramLog;
 pub use intervals::IntervalTable;
 pub use progress::Progress;
-
 pub use result::{
     AgentResult, Clock, Digests, Lost, Merged, Options, Partitions, RunResult, ServerCount,
     ServerResult, StatementResult, Status,
 };
 pub use timeline::TimelineEntry;
 
-#[cfg(test)]
-mod document_tests;
 /// Prints what stdout gets after the run: pgbench's report, then the cluster's block.
 ///
 /// # Errors
@@ -43,6 +40,8 @@ pub fn text(out: &mut impl std::io::Write, run: &RunResult) -> std::io::Result<(
     cluster::report(out, run)
 }
 
+#[cfg(test)]
+mod document_tests;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]

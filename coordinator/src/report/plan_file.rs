@@ -4,23 +4,33 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pgsurge_common::plan::Plan;
+use pgsurge_common::plan::split::Share;
+use pgsurge_common::plan::{Plan, plan_digest, workload_digest};
 use serde_json::{Value, json};
 
-/// Writes both into a folder; an error comes with the path it is about.
-pub(super) fn write(folder: &Path, plan: &Plan) -> Result<(), (PathBuf, io::Error)> {
+/// Writes the scripts into a folder, each to a file of its own; an error comes with its path.
+pub(super) fn write_scripts(folder: &Path, plan: &Plan) -> Result<(), (PathBuf, io::Error)> {
     let scripts = folder.join("scripts");
-    fs::create_dir(&scripts).map_err(|error| (scripts.clone(), error))?;
+    fs::create_dir(&scripts).map_err(|error| (scripts, error))?;
     for (number, script) in plan.workload.scripts.iter().enumerate() {
         let path = folder.join(script_path(number, &script.name));
         fs::write(&path, &script.text).map_err(|error| (path, error))?;
     }
+    Ok(())
+}
+
+/// Writes the plan, with the split over agents as far as it is known.
+pub(super) fn write_plan(
+    folder: &Path,
+    plan: &Plan,
+    shares: &[Share],
+) -> Result<(), (PathBuf, io::Error)> {
     let path = folder.join("plan.json");
-    document(plan).and_then(|text| fs::write(&path, text)).map_err(|error| (path, error))
+    document(plan, shares).and_then(|text| fs::write(&path, text)).map_err(|error| (path, error))
 }
 
 /// The plan with the scripts' texts replaced by the names of their files.
-fn document(plan: &Plan) -> io::Result<String> {
+fn document(plan: &Plan, shares: &[Share]) -> io::Result<String> {
     let mut value = serde_json::to_value(plan)?;
     if let Some(Value::Array(scripts)) = value.pointer_mut("/workload/scripts") {
         for (number, script) in scripts.iter_mut().enumerate() {
@@ -31,7 +41,14 @@ fn document(plan: &Plan) -> io::Result<String> {
             }
         }
     }
-    let mut text = serde_json::to_string_pretty(&value)?;
+    let document = json!({
+        "schema": "pgsurge.plan/1",
+        "plan_digest": plan_digest(plan, shares),
+        "workload_digest": workload_digest(plan),
+        "plan": value,
+        "shares": shares,
+    });
+    let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');
     Ok(text)
 }

@@ -33,6 +33,9 @@ pub use gather::{StartLocalAgent, identity};
 /// How long the target may take to let go of the last session before its counters are read anyway.
 const SESSIONS_GONE_WITHIN: Duration = Duration::from_secs(10);
 
+/// How long sessions of an earlier run may take to make room before the clients are refused.
+const ROOM_WITHIN: Duration = Duration::from_secs(2);
+
 /// Length of an interval; agents cut theirs to the same.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -69,10 +72,11 @@ pub async fn run(
     let (fleet, fleet_options) = gather::open(&args, surroundings).await?;
 
     let mut session = open_session(&target).await?;
-    let facts = Facts::read(&mut session).await?;
+    let mut facts = Facts::read(&mut session).await?;
     let tables = read_tables(&args, &mut session, &target).await?;
     let scale = tables.as_ref().map(|tables| tables.scale).or(args.scale).unwrap_or(1);
     let plan = plan::plan(&args, i64::from(scale), target)?;
+    facts.await_room(&mut session, args.clients.into(), ROOM_WITHIN).await?;
     refuse_too_many_clients(&args, &facts)?;
     let folder = Folder::open(&args.cluster.results, &plan, INTERVAL)?;
     announce::banner(&args, &facts)?;
@@ -195,7 +199,9 @@ async fn read_tables(
 fn refuse_too_many_clients(args: &BenchArgs, facts: &Facts) -> Result<()> {
     let Some(refusal) = facts.slots.refuse(args.clients.into()) else { return Ok(()) };
     if facts.direct && !args.cluster.allow_fewer_clients {
-        bail!("{refusal}");
+        bail!(
+            "{refusal}\nhint: lower -c, raise the limit, or take what there is with --allow-fewer-clients"
+        );
     }
     tell::warning(&refusal);
     Ok(())

@@ -179,7 +179,9 @@ fn warmup(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
 fn comparison(count: &Comparison) -> String {
     match count {
         Comparison::NotCheckable(reason) => format!("not checkable: {reason}"),
-        Comparison::Exactly { server, fleet } if server == fleet => {
+        Comparison::Exactly { server, fleet } | Comparison::AtLeast { server, fleet }
+            if server == fleet =>
+        {
             format!("{server}, as the agents counted")
         }
         Comparison::AtLeast { server, fleet } if server >= fleet => {

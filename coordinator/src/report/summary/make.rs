@@ -255,7 +255,9 @@ fn server(run: &RunResult) -> ServerSummary {
 fn check(comparison: Comparison) -> CheckSummary {
     match comparison {
         Comparison::NotCheckable(reason) => CheckSummary::NotCheckable { reason },
-        Comparison::Exactly { server, fleet } if server == fleet => {
+        Comparison::Exactly { server, fleet } | Comparison::AtLeast { server, fleet }
+            if server == fleet =>
+        {
             CheckSummary::Equal { server, fleet }
         }
         Comparison::AtLeast { server, fleet } if server >= fleet => {

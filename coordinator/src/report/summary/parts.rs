@@ -157,7 +157,7 @@ pub enum CheckSummary {
         /// The same.
         fleet: u64,
     },
-    /// The server counts no less than the agents, and more is no contradiction in this run.
+    /// The server counts more than the agents, which is no contradiction in this run.
     AtLeast {
         /// By the server.
         server: u64,

@@ -10,5 +10,6 @@ mod latency;
 mod loss;
 mod one_report;
 mod randomness;
+mod report;
 mod tables;
 mod time;

@@ -94,7 +94,9 @@ impl Before {
         let history = history_rows(&mut session, history).await;
         let pid = session.row("select pg_catalog.pg_backend_pid()").await?;
         let autovacuum = session.row("select current_setting('autovacuum')").await?;
-        let present = without_leftovers(&mut session).await?;
+        // A pooler's sessions stay, whoever uses them.
+        let patience = if facts.direct { LEFTOVERS } else { Duration::ZERO };
+        let present = without_leftovers(&mut session, patience).await?;
         let counters = counters(&mut session, facts.version_num).await?;
         // The reading itself is not among what it read.
         let own_commits = 1;
@@ -121,6 +123,7 @@ impl After {
         patience: Duration,
     ) -> Result<Self, TargetError> {
         let mut session = Session::open(target).await?;
+        let patience = if before.direct { patience } else { Duration::ZERO };
         let deadline = Instant::now() + patience;
         let (present, lingering) = loop {
             let present = backends(&mut session).await?;
@@ -193,10 +196,13 @@ async fn counters(session: &mut Session, version_num: u32) -> Result<Counters, T
 }
 
 /// Everybody else on the database, once sessions with our own name have had a moment to go.
-async fn without_leftovers(session: &mut Session) -> Result<Vec<Backend>, TargetError> {
+async fn without_leftovers(
+    session: &mut Session,
+    patience: Duration,
+) -> Result<Vec<Backend>, TargetError> {
     let own = session.row("select current_setting('application_name')").await?;
     let own = own.into_iter().next().flatten().unwrap_or_default();
-    let deadline = Instant::now() + LEFTOVERS;
+    let deadline = Instant::now() + patience;
     loop {
         let present = backends(session).await?;
         let left = present.iter().any(|backend| backend.application == own);
@@ -236,16 +242,14 @@ async fn history_rows(session: &mut Session, wanted: bool) -> Result<u64, String
     if !wanted {
         return Err("not asked for".into());
     }
-    let limited = session.execute(&format!("set statement_timeout = '{COUNTING}'")).await;
-    let counted = session.row("select count(*) from pgbench_history").await;
-    let unlimited = session.execute("reset statement_timeout").await;
-    let row =
-        limited.and(counted).and_then(|row| unlimited.map(|()| row)).map_err(
-            |error| match error.sqlstate.as_deref() {
-                Some("57014") => format!("counting pgbench_history takes more than {COUNTING}"),
-                _ => format!("pgbench_history cannot be counted: {}", error.message),
-            },
-        )?;
+    // One message is one transaction: the limit cannot outlive it, not even in a session that a pooler
+    // hands to somebody else.
+    let sql =
+        format!("set local statement_timeout = '{COUNTING}'; select count(*) from pgbench_history");
+    let row = session.row(&sql).await.map_err(|error| match error.sqlstate.as_deref() {
+        Some("57014") => format!("counting pgbench_history takes more than {COUNTING}"),
+        _ => format!("pgbench_history cannot be counted: {}", error.message),
+    })?;
     row.into_iter()
         .next()
         .flatten()

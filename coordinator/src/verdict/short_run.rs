@@ -21,22 +21,16 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
     if seen >= needed {
         return Vec::new();
     }
-    let shaky = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)]
-        .into_iter()
-        .find(|&(_, q)| seen < samples_for(q))
-        .map_or("p99.9 is", |(name, _)| match name {
-            "p50" => "p50 and all above are",
-            "p90" => "p90 and all above are",
-            "p95" => "p95 and all above are",
-            _ => "p99 and p99.9 are",
-        });
+    let shaky = ["p50", "p90", "p95", "p99"].into_iter().zip([0.5, 0.9, 0.95, 0.99]);
+    let lowest = shaky.into_iter().find(|&(_, q)| seen < samples_for(q));
+    let what = lowest.map_or("p99.9".to_owned(), |(name, _)| format!("{name} and above"));
     vec![Finding {
         code: "short-run",
         severity: Severity::Warning,
         agent: None,
         value: seen,
         threshold: needed,
-        message: format!("{seen} transactions are too few, {shaky} chance; p99.9 takes {needed}"),
+        message: format!("{seen} transactions are too few for {what}; p99.9 takes {needed}"),
     }]
 }
 
@@ -48,13 +42,13 @@ mod tests {
     fn each_percentile_needs_ten_samples_above_it() {
         let cases = [
             (10_000, None),
-            (9_999, Some("p99.9 is")),
-            (1_000, Some("p99.9 is")),
-            (999, Some("p99 and p99.9 are")),
-            (199, Some("p95 and all above are")),
-            (99, Some("p90 and all above are")),
-            (19, Some("p50 and all above are")),
-            (0, Some("p50 and all above are")),
+            (9_999, Some("few for p99.9;")),
+            (1_000, Some("few for p99.9;")),
+            (999, Some("few for p99 and above;")),
+            (199, Some("few for p95 and above;")),
+            (99, Some("few for p90 and above;")),
+            (19, Some("few for p50 and above;")),
+            (0, Some("few for p50 and above;")),
         ];
         for (samples, expected) in cases {
             let evidence = Evidence { samples, ..Evidence::sound() };

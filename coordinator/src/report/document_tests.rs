@@ -1,5 +1,6 @@
 //! The summary document and the results folder.
 
+use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -209,9 +210,10 @@ fn a_named_folder_that_cannot_be_made_is_an_error() {
     let file = dir.path().join("file");
     fs::write(&file, "").expect("there is room for a file");
     let choice = Choice::Folder(file.join("below"));
-    let refused = Folder::open(&choice, &fixture::plan(), SECOND);
+    let refused = Folder::open(&choice, &fixture::plan(), SECOND, |_| ());
     assert!(matches!(refused, Err(ResultsError::Unwritable { .. })), "{refused:?}");
-    assert!(Folder::open(&Choice::Nowhere, &fixture::plan(), SECOND).is_ok_and(|f| f.is_none()));
+    let nowhere = Folder::open(&Choice::Nowhere, &fixture::plan(), SECOND, |_| ());
+    assert!(nowhere.is_ok_and(|folder| folder.is_none()));
 }
 
 /// `/dev/full` is a disk without room.
@@ -226,8 +228,8 @@ fn a_full_disk_is_reported_at_the_end_and_the_folder_stays_partial() {
     folder.record(&second(Phase::Measure, 0));
     folder.record(&second(Phase::Measure, 1));
     let error = folder.finish(&fixture::local()).expect_err("no row could be written");
-    let text = error.to_string();
-    assert!(text.contains("intervals.csv failed: No space left on device"), "{text}");
-    assert!(text.contains("mine.partial"), "{text}");
+    let text = format!("{error}: {}", error.source().expect("the system said something"));
+    assert!(text.contains("intervals.csv: No space left on device"), "{text}");
+    assert!(text.contains("stays in ") && text.contains("mine.partial"), "{text}");
     assert_eq!(listing(place.parent().expect("it has one")), ["mine.partial"]);
 }

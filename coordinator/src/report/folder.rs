@@ -41,7 +41,7 @@ pub enum ResultsError {
     #[error("results folder {} exists already; name another one with --results", .0.display())]
     Exists(PathBuf),
     /// It cannot be made or written to.
-    #[error("cannot write results to {}: {error}", path.display())]
+    #[error("cannot write results to {}", path.display())]
     Unwritable {
         /// Which file or folder.
         path: PathBuf,
@@ -51,8 +51,8 @@ pub enum ResultsError {
     },
     /// It was written to for a while.
     #[error(
-        "results are incomplete: writing {} failed: {error}; what there is stays in {}",
-        path.display(), folder.display()
+        "results are incomplete, what there is stays in {}: cannot write {}",
+        folder.display(), path.display()
     )]
     Incomplete {
         /// Which file.
@@ -90,7 +90,8 @@ impl std::fmt::Debug for Files {
 
 impl Folder {
     /// Makes the folder and writes plan and scripts into it, before anything is started. A default
-    /// folder that cannot be written is a warning and no folder, one that was named is an error.
+    /// folder that cannot be written is a matter for `warn` and no folder, one that was named is an
+    /// error.
     ///
     /// # Errors
     /// The named folder exists or cannot be written to.
@@ -98,6 +99,7 @@ impl Folder {
         choice: &Choice,
         plan: &Plan,
         interval: Duration,
+        warn: impl FnOnce(ResultsError),
     ) -> Result<Option<Self>, ResultsError> {
         match choice {
             Choice::Nowhere => Ok(None),
@@ -105,7 +107,7 @@ impl Folder {
             Choice::Default => {
                 let place = Path::new(DEFAULT_PARENT).join(plan.run_id.as_str());
                 let folder = Self::create(&place, plan, interval);
-                Ok(folder.inspect_err(|error| tracing::warn!("{error}")).ok())
+                Ok(folder.map_err(warn).ok())
             }
         }
     }

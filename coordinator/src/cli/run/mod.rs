@@ -78,7 +78,8 @@ pub async fn run(
     let plan = plan::plan(&args, i64::from(scale), target)?;
     facts.await_room(&mut session, args.clients.into(), ROOM_WITHIN).await?;
     refuse_too_many_clients(&args, &facts)?;
-    let folder = Folder::open(&args.cluster.results, &plan, INTERVAL)?;
+    let unwritable = |error| tell::warning(&format_args!("{:#}", anyhow::Error::from(error)));
+    let folder = Folder::open(&args.cluster.results, &plan, INTERVAL, unwritable)?;
     announce::banner(&args, &facts)?;
 
     let agents = gather::agents(&args, &fleet, &interrupts).await?;

@@ -53,6 +53,8 @@ pub struct AgentPart {
     pub clock: Clock,
     /// Why and when it was lost, if it was.
     pub lost: Option<Lost>,
+    /// Why it left before the end, in good order, if it did.
+    pub left: Option<String>,
 }
 
 impl RunResult {
@@ -112,6 +114,7 @@ fn agent((known, merged): (AgentPart, merge::AgentMerged)) -> AgentResult {
         clock: known.clock,
         vitals: merged.vitals,
         lost: known.lost,
+        left: known.left,
     }
 }
 
@@ -178,6 +181,7 @@ mod tests {
             share: fixture::agent("", 0, 1, 0).share,
             clock: Clock::default(),
             lost: lost.contains(&id.0).then(|| Lost { at_s: 2.0, reason: "silence".into() }),
+            left: None,
         };
         RunResult::assemble(Parts {
             plan,

@@ -45,6 +45,7 @@ fn agent(agent: &AgentResult) -> AgentEvidence {
         cpu_fraction: agent.cpu_fraction(),
         loop_lag_us: agent.vitals.loop_lag_us,
         lost: agent.lost.as_ref().map(|lost| (lost.at_s, lost.reason.clone())),
+        left: agent.left.clone(),
     }
 }
 

@@ -148,6 +148,8 @@ pub struct AgentResult {
     pub vitals: Vitals,
     /// Why and when it was lost, if it was.
     pub lost: Option<Lost>,
+    /// Why it left before the end, in good order, if it did.
+    pub left: Option<String>,
 }
 
 impl AgentResult {

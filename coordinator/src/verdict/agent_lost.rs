@@ -1,24 +1,26 @@
-//! `agent-lost`: part of the load ended without a report, so the rest is another test than the one
-//! asked for.
+//! `agent-lost`: part of the load ended before the rest, so this is another test than the one asked
+//! for.
 
-use super::{Evidence, Finding, Severity};
+use super::{AgentEvidence, Evidence, Finding, Severity};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
-    let lost = |agent: &super::AgentEvidence| {
-        let (at_s, reason) = agent.lost.as_ref()?;
-        Some(Finding {
-            code: "agent-lost",
-            severity: Severity::Invalid,
-            agent: Some(agent.name.clone()),
-            value: f64::from(agent.clients),
-            threshold: 0.0,
-            message: format!(
-                "agent {} with {} clients was lost at {at_s:.1} s: {reason}",
-                agent.name, agent.clients
-            ),
-        })
+    evidence.agents.iter().filter_map(gone).collect()
+}
+
+fn gone(agent: &AgentEvidence) -> Option<Finding> {
+    let how = match (&agent.lost, &agent.left) {
+        (Some((at_s, reason)), _) => format!("was lost at {at_s:.1} s: {reason}"),
+        (None, Some(reason)) => format!("left before the end: {reason}"),
+        (None, None) => return None,
     };
-    evidence.agents.iter().filter_map(lost).collect()
+    Some(Finding {
+        code: "agent-lost",
+        severity: Severity::Invalid,
+        agent: Some(agent.name.clone()),
+        value: f64::from(agent.clients),
+        threshold: 0.0,
+        message: format!("agent {} with {} clients {how}", agent.name, agent.clients),
+    })
 }
 
 #[cfg(test)]
@@ -34,5 +36,13 @@ mod tests {
         assert_eq!(findings[0].severity, Severity::Invalid);
         assert_eq!(findings[0].agent.as_deref(), Some("one"));
         assert!(findings[0].message.contains("lost at 12.2 s: silent for 11.0 s"));
+    }
+
+    #[test]
+    fn an_agent_that_left_in_good_order_is_gone_all_the_same() {
+        let mut evidence = Evidence::sound();
+        evidence.agents[0].left = Some("SIGTERM".into());
+        let message = &check(&evidence)[0].message;
+        assert_eq!(message, "agent one with 10 clients left before the end: SIGTERM");
     }
 }

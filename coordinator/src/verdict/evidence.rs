@@ -48,6 +48,8 @@ pub struct AgentEvidence {
     pub loop_lag_us: u64,
     /// When (seconds since the measured part began) and why it was lost.
     pub lost: Option<(f64, String)>,
+    /// Why it left before the end, in good order.
+    pub left: Option<String>,
 }
 
 /// Intervals that one agent owes.
@@ -132,6 +134,7 @@ impl Evidence {
             cpu_fraction: 0.3,
             loop_lag_us: 1500,
             lost: None,
+            left: None,
         };
         Self {
             agents: vec![agent],

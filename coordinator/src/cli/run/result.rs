@@ -88,6 +88,7 @@ fn agent(outcome: AgentOutcome) -> AgentPart {
             drift_us: outcome.clock.drift_ns / 1000,
         },
         lost: outcome.lost.map(|loss| Lost { at_s: loss.at_s, reason: loss.reason }),
+        left: outcome.left,
     }
 }
 

@@ -172,8 +172,8 @@ fn agent(run: &RunResult, agent: &AgentResult) -> AgentSummary {
         start_offset_us: agent.start_offset_us(),
         clock_error_us: agent.clock.error_us,
         clock_drift_us: agent.clock.drift_us,
-        lost: lost.is_some(),
-        lost_reason: lost.map(|lost| lost.reason.clone()),
+        lost: lost.is_some() || agent.left.is_some(),
+        lost_reason: lost.map(|lost| lost.reason.clone()).or_else(|| agent.left.clone()),
         lost_at_s: lost.map(|lost| lost.at_s),
     }
 }

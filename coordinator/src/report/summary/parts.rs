@@ -47,11 +47,11 @@ pub struct AgentSummary {
     pub clock_error_us: u64,
     /// Movement of its clock's offset during the run.
     pub clock_drift_us: i64,
-    /// It was lost.
+    /// It was lost, or left before the end.
     pub lost: bool,
     /// Why.
     pub lost_reason: Option<String>,
-    /// Seconds since the measured part began.
+    /// Seconds since the measured part began; null if it left in good order.
     pub lost_at_s: Option<f64>,
 }
 

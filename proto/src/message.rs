@@ -26,6 +26,8 @@ pub enum AgentMessage {
     Report(RunMessage<Report>),
     /// Commands up to this one have arrived.
     Ack(Ack),
+    /// It leaves for good: no load is left and it will not come back to its session.
+    Goodbye,
 }
 
 /// From a coordinator to one of its agents.

@@ -153,11 +153,16 @@ impl<E: Engine> Life<E> {
         });
         if self.leaving && idle && told {
             Some(AgentExit::Drained)
-        } else if self.options.once && self.served && told {
+        } else if self.options.once && told && (self.served || self.is_abandoned_after_serving()) {
             Some(AgentExit::ServedOnce)
         } else {
             None
         }
+    }
+
+    /// The coordinator has all it wanted and left before its release arrived.
+    fn is_abandoned_after_serving(&self) -> bool {
+        self.link.is_none() && self.run.as_ref().is_some_and(Run::is_served)
     }
 
     async fn tick(&mut self) -> Result<(), AgentError> {
@@ -228,8 +233,11 @@ impl<E: Engine> Life<E> {
     /// Closes the stream and waits, within bounds, until the coordinator has read it to its end.
     async fn farewell(&mut self) {
         let Some(Link { outgoing, mut incoming }) = self.link.take() else { return };
-        drop(outgoing);
-        let end = async { while let Ok(Some(_)) = incoming.next().await {} };
+        let end = async {
+            let _ = outgoing.send(AgentMessage::Goodbye).await;
+            drop(outgoing);
+            while let Ok(Some(_)) = incoming.next().await {}
+        };
         let _ = tokio::time::timeout(FAREWELL_WITHIN, end).await;
     }
 }

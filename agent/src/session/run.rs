@@ -27,6 +27,7 @@ pub(super) struct Run<L> {
     load: Option<L>,
     events: Option<UnboundedReceiver<LoadEvent>>,
     begins: Option<Instant>,
+    finished: bool,
     pub released: bool,
 }
 
@@ -50,6 +51,7 @@ impl<L: RunningLoad> Run<L> {
             load: None,
             events: None,
             begins: None,
+            finished: false,
             released: false,
         }
     }
@@ -67,6 +69,11 @@ impl<L: RunningLoad> Run<L> {
     /// Everything that it had to say has arrived.
     pub fn is_heard(&self) -> bool {
         self.reports.is_empty()
+    }
+
+    /// Its load ran to an end, and the coordinator has its totals.
+    pub fn is_served(&self) -> bool {
+        self.finished && self.is_heard()
     }
 
     /// Takes a command; `false` if the coordinator lost one before it.
@@ -149,6 +156,7 @@ impl<L: RunningLoad> Run<L> {
             Some(LoadEvent::AbortRun(worker)) => Report::AbortRun(worker),
             Some(LoadEvent::Finished(totals)) => {
                 (self.load, self.events) = (None, None);
+                self.finished = true;
                 Report::Finished(totals)
             }
             None => {

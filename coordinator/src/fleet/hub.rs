@@ -186,12 +186,12 @@ impl Hub {
             None => return Ok(false),
             Some(agent) => {
                 agent.last_heard = heard;
-                agent.run.as_ref().filter(|_| for_run).map(|run| run.events.clone())
+                agent.run.as_ref().filter(|_| for_run).map(|run| (run.agent, run.events.clone()))
             }
         };
         // Waiting for room before the message counts as arrived: what is dropped here comes again.
         let room = match events {
-            Some(events) => events.reserve_owned().await.ok(),
+            Some((agent, events)) => events.reserve_owned().await.ok().map(|room| (agent, room)),
             None => None,
         };
         let mut registry = self.lock();
@@ -203,11 +203,16 @@ impl Hub {
                 agent.acknowledged(&ack);
                 None
             }
+            AgentMessage::Goodbye => {
+                tracing::info!(agent = agent.facts.name, "agent left");
+                registry.agents.remove(&key);
+                None
+            }
             AgentMessage::ClockEcho(echo) => agent.echo(&echo, now_ns).map(Sign::Clock),
             AgentMessage::Report(report) => agent.report(report)?.map(Sign::Report),
         };
-        if let (Some(sign), Some(room), Some(run)) = (sign, room, &agent.run) {
-            room.send(FleetEvent { agent: run.agent, sign });
+        if let (Some(sign), Some((agent, room))) = (sign, room) {
+            room.send(FleetEvent { agent, sign });
         }
         self.changed.notify_waiters();
         Ok(true)

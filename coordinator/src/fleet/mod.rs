@@ -33,6 +33,7 @@ pub use registry::{AgentFacts, FleetEvent, Sign};
 use hub::{Door, Hub};
 use io::{Carrier, Connection, Peer};
 use listen::{Accepted, Port};
+use registry::Agent;
 
 /// Time that agents get to acknowledge that they are released, and the server to close.
 const RELEASED_WITHIN: Duration = Duration::from_secs(3);
@@ -231,10 +232,9 @@ impl Fleet {
             let changed = self.hub.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let waiting = self.hub.lock().agents.values().any(|agent| {
-                agent.link.is_some() && agent.run.as_ref().is_some_and(|run| run.released)
-            });
-            if !waiting {
+            // Also those that are coming back: they are to hear it, too.
+            let released = |agent: &Agent| agent.run.as_ref().is_some_and(|run| run.released);
+            if !self.hub.lock().agents.values().any(released) {
                 return;
             }
             changed.await;

@@ -26,6 +26,7 @@ impl From<AgentMessage> for wire::AgentMessage {
             }
             AgentMessage::Report(report) => Kind::Report(report.into()),
             AgentMessage::Ack(ack) => Kind::Ack(ack.into()),
+            AgentMessage::Goodbye => Kind::Goodbye(wire::Goodbye {}),
         };
         Self { kind: Some(kind) }
     }
@@ -47,6 +48,7 @@ impl TryFrom<wire::AgentMessage> for AgentMessage {
             }
             Kind::Report(report) => Self::Report(report.try_into()?),
             Kind::Ack(ack) => Self::Ack(ack.try_into()?),
+            Kind::Goodbye(wire::Goodbye {}) => Self::Goodbye,
         })
     }
 }

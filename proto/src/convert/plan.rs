@@ -52,13 +52,14 @@ impl TryFrom<wire::Plan> for Plan {
 
     fn try_from(wire: wire::Plan) -> Result<Self, WireError> {
         let wire::Seeds { random_seed } = wire.seeds.ok_or(WireError::Missing("Plan.seeds"))?;
-        Ok(Self {
+        let plan = Self {
             run_id: run_id(wire.run_id, "Plan.run_id")?,
             workload: required(wire.workload, "Plan.workload")?,
             load: required(wire.load, "Plan.load")?,
             target: required(wire.target, "Plan.target")?,
             seeds: Seeds { random_seed },
-        })
+        };
+        plan.checked().map_err(|e| WireError::invalid("Plan", &e))
     }
 }
 

@@ -1,0 +1,17 @@
+//! Coordinator and agents over real connections, with a load that is a timetable instead of a database:
+//! what was produced is known, so that a lost or doubled interval shows.
+
+#![allow(clippy::unwrap_used)]
+
+mod fake_load;
+mod junk;
+mod lease;
+mod reattach;
+mod runs;
+mod scene;
+mod tls;
+
+use std::time::Duration;
+
+/// Far beyond what anything here takes; a deadline that is reached is a failure.
+const SOON: Duration = Duration::from_secs(60);

@@ -33,7 +33,8 @@ pub enum Stop {
 }
 
 /// What a load tells, in this order: any number of notices, one `Ready`, then intervals and notices,
-/// at last one `Finished` after which the channel closes and no session of the load is left.
+/// at last one `Finished` after which the channel closes and no session of the load is left. A channel
+/// that closes without it means that a worker died, which is a bug.
 #[derive(Debug)]
 pub enum LoadEvent {
     /// The connection phase is over, successfully or not; the load waits for [`Load::arm`].

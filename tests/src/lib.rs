@@ -2,13 +2,15 @@
 //! with a deadline.
 //!
 //! In reading order: programs as processes ([`program`], [`process`], [`usage`]), pgsurge itself
-//! ([`cluster`]), real servers ([`postgres`]) and one whose speed is known ([`fake_server`]), what
-//! surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose turn it is ([`turn`]), and the repository as text ([`sources`]).
-//! Knows what the parts are called and how they are started, never how they work inside.
+//! ([`cluster`]) and one agent's part of it ([`loading`]), real servers ([`postgres`]) and one whose
+//! speed is known ([`fake_server`]), what surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose
+//! turn it is ([`turn`]), and the repository as text ([`sources`]). Knows what the parts are called and
+//! how they are started, never how they work inside.
 
 pub mod cluster;
 pub mod fake_server;
 pub mod hosts;
+pub mod loading;
 pub mod postgres;
 pub mod process;
 pub mod program;

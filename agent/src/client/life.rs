@@ -49,6 +49,8 @@ pub(crate) async fn run(
         has_yielded: false,
     };
     seat.working.set(true);
+    *seat.cancel.borrow_mut() =
+        client.session.as_ref().and_then(|session| session.connection.cancel_token());
     if let Err(Abort(reason)) = client.work().await
         // A client that was cut off has not failed by itself.
         && station.stopping() != Some(Stop::Now)

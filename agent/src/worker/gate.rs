@@ -1,6 +1,7 @@
 //! How fast this host may open connections: so many at the same time, so many a second, until a
 //! deadline. Shared by all workers of a load; nothing of it is on the hot path.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ pub(super) struct Gate {
     deadline: Instant,
     /// When the first attempt began.
     begun: OnceLock<Instant>,
+    /// Some session was obtained.
+    succeeded: AtomicBool,
     /// No further attempt makes sense.
     hopeless: CancellationToken,
 }
@@ -44,6 +47,7 @@ impl Gate {
             pace,
             deadline: now + plan.load.connect.timeout.min(Duration::from_secs(86_400)),
             begun: OnceLock::new(),
+            succeeded: AtomicBool::new(false),
             hopeless: CancellationToken::new(),
         }
     }
@@ -68,7 +72,20 @@ impl Gate {
         self.begun.get().map_or(Duration::ZERO, Instant::elapsed)
     }
 
-    /// Ends all attempts: the target refuses for a reason that will not go away.
+    /// A session was obtained.
+    pub(super) fn succeed(&self) {
+        self.succeeded.store(true, Ordering::Relaxed);
+    }
+
+    /// The target refuses a session for a reason that will not go away. Unless others were obtained it
+    /// will refuse all of them, so that there is no point in trying.
+    pub(super) fn refuse(&self) {
+        if !self.succeeded.load(Ordering::Relaxed) {
+            self.give_up();
+        }
+    }
+
+    /// Ends all attempts.
     pub(super) fn give_up(&self) {
         self.hopeless.cancel();
     }

@@ -54,6 +54,11 @@ impl Gatherer {
                     self.stop_all();
                     self.tell(LoadEvent::AbortRun(id));
                 }
+                WorkerEvent::Died => {
+                    // Its figures are lost, so there is no end that could be told.
+                    self.stop_all();
+                    return;
+                }
                 WorkerEvent::Done(part) => {
                     self.emit(warmup.finish(worker));
                     self.emit(measure.finish(worker));

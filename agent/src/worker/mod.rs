@@ -51,6 +51,8 @@ pub(crate) enum WorkerEvent {
     Abort(WorkerId),
     /// Its sessions are closed.
     Done(Box<WorkerResult>),
+    /// It ended otherwise.
+    Died,
 }
 
 /// What a worker counted apart from its intervals.

@@ -85,12 +85,14 @@ impl Opener {
         let session = tokio::select! {
             biased;
             () = self.gate.given_up() => None,
-            () = self.timer.sleep_until(self.gate.deadline()) => None,
+            () = self.timer.sleep_until(self.gate.deadline()) => {
+                if errors.is_empty() {
+                    errors.add("timeout", 1);
+                }
+                None
+            }
             session = self.attempts(&mut first_attempt, &mut errors, &mut last) => session,
         };
-        if session.is_none() && errors.is_empty() {
-            errors.add("timeout", 1);
-        }
         let latency_us = first_attempt.map_or(0, |first: Instant| micros(first.elapsed()));
         Outcome { session: session.ok_or(last), latency_us, errors }
     }
@@ -108,7 +110,10 @@ impl Opener {
             // Boxed: this future is far larger than a client at work, and lives only here.
             let error = match Box::pin(self.connector.connect()).await {
                 Ok(connection) => match self.greet(Session::new(connection)).await {
-                    Some(greeted) => return Some(greeted),
+                    Some(greeted) => {
+                        self.gate.succeed();
+                        return Some(greeted);
+                    }
                     None => continue,
                 },
                 Err(error) => error,
@@ -118,6 +123,7 @@ impl Opener {
             let passing = error.is_transient();
             *last = Some(error);
             if !passing {
+                self.gate.refuse();
                 break;
             }
             let pause = back_off(failures, random());

@@ -1,8 +1,8 @@
 //! What a worker does from its first session to its last: open, wait for the start, keep time while
 //! its clients work, close.
 //!
-//! Whatever happens, a worker says `Connected` once and then `Done` once, so that nobody waits for it
-//! in vain.
+//! A worker says `Connected` once and then `Done` once, or else `Died`, so that nobody waits for it in
+//! vain.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -13,7 +13,7 @@ use pgsurge_common::stats::micros;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::crew::Assignment;
+use super::crew::{Assignment, Outbox};
 use super::open::{Opened, Opener};
 use super::recorder::Recorder;
 use super::shift::Shift;
@@ -24,9 +24,24 @@ use crate::client::Session;
 use crate::load::{Ready, Stop};
 use crate::vitals::CpuMeter;
 
+/// Tells if a worker ends without having said so, which is a bug.
+struct Farewell {
+    outbox: Outbox,
+    said: bool,
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        if !self.said {
+            self.outbox.send(WorkerEvent::Died);
+        }
+    }
+}
+
 /// The body of a worker's thread.
 pub(super) fn run(assignment: Assignment) {
     let outbox = assignment.outbox.clone();
+    let mut farewell = Farewell { outbox: outbox.clone(), said: false };
     let wanted = assignment.sessions_wanted();
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
     let result = runtime.and_then(|runtime| runtime.block_on(work(assignment)));
@@ -37,6 +52,7 @@ pub(super) fn run(assignment: Assignment) {
         outbox.send(WorkerEvent::Connected(Box::new(ready)));
         WorkerResult::default()
     });
+    farewell.said = true;
     outbox.send(WorkerEvent::Done(Box::new(result)));
 }
 

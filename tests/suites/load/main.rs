@@ -1,0 +1,23 @@
+//! One agent's share of a run against real servers and against one whose speed is known.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
+mod connecting;
+mod counting;
+mod errors;
+mod pace;
+mod protocols;
+mod stopping;
+
+use pgsurge_tests::postgres::{Postgres, Settings, Version};
+
+/// A server of the older version, which every machine has.
+fn server() -> Postgres {
+    Postgres::start(Version::V15, &Settings::new())
+}
+
+/// pgbench's tables at scale 1.
+fn with_tables(server: &Postgres) {
+    let made = server.command("pgbench").args(["-iq", "postgres"]).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}

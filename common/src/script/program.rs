@@ -133,7 +133,7 @@ impl Command {
         }
     }
 
-    /// Whether running it takes time that per-command reports show.
+    /// Whether it is `\endpipeline`.
     #[must_use]
     pub fn ends_pipeline(&self) -> bool {
         matches!(self.kind, Kind::EndPipeline)

@@ -4,11 +4,13 @@
 
 use bytes::BufMut;
 
-use super::expr::EvalFailure;
+use super::expr::{EvalFailure, Evaluated};
 use super::number::{looks_like_int, parse_double, parse_int, write_double, write_int};
 
-/// A value of an expression.
+/// A value of an expression. Two whole words: with a tag of one byte the parts of a value would be
+/// copied one by one, at odd addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u64)]
 pub enum Value {
     /// No value.
     Null,
@@ -18,6 +20,29 @@ pub enum Value {
     Int(i64),
     /// A double.
     Double(f64),
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Type {
+    Null,
+    Boolean,
+    Int,
+    Double,
+}
+
+impl Type {
+    /// Its name in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Int => "int",
+            Self::Double => "double",
+        }
+    }
 }
 
 /// Why a string variable has no value in an expression.
@@ -34,14 +59,14 @@ pub enum Unreadable {
 }
 
 impl Value {
-    /// The type's name in messages.
+    /// Its type.
     #[must_use]
-    pub fn type_name(self) -> &'static str {
+    pub fn kind(self) -> Type {
         match self {
-            Self::Null => "null",
-            Self::Bool(_) => "boolean",
-            Self::Int(_) => "int",
-            Self::Double(_) => "double",
+            Self::Null => Type::Null,
+            Self::Bool(_) => Type::Boolean,
+            Self::Int(_) => Type::Int,
+            Self::Double(_) => Type::Double,
         }
     }
 
@@ -91,30 +116,30 @@ impl Value {
 
     /// The truth value; numbers are none.
     #[inline]
-    pub(crate) fn as_bool(self) -> Result<bool, EvalFailure> {
+    pub(crate) fn as_bool(self) -> Evaluated<bool> {
         match self {
             Self::Bool(truth) => Ok(truth),
-            other => Err(EvalFailure::Coercion { from: other.type_name(), to: "boolean" }),
+            other => Err(EvalFailure::Coercion { from: other.kind(), to: Type::Boolean }.into()),
         }
     }
 
     /// The integer; doubles are rounded half to even.
     #[inline]
-    pub(crate) fn as_int(self) -> Result<i64, EvalFailure> {
+    pub(crate) fn as_int(self) -> Evaluated<i64> {
         match self {
             Self::Int(number) => Ok(number),
             Self::Double(number) => round_to_int(number),
-            other => Err(EvalFailure::Coercion { from: other.type_name(), to: "int" }),
+            other => Err(EvalFailure::Coercion { from: other.kind(), to: Type::Int }.into()),
         }
     }
 
     /// The double.
     #[inline]
-    pub(crate) fn as_double(self) -> Result<f64, EvalFailure> {
+    pub(crate) fn as_double(self) -> Evaluated<f64> {
         match self {
             Self::Double(number) => Ok(number),
             Self::Int(number) => Ok(number as f64),
-            other => Err(EvalFailure::Coercion { from: other.type_name(), to: "double" }),
+            other => Err(EvalFailure::Coercion { from: other.kind(), to: Type::Double }.into()),
         }
     }
 
@@ -126,12 +151,12 @@ impl Value {
 }
 
 #[allow(clippy::cast_possible_truncation)]
-fn round_to_int(number: f64) -> Result<i64, EvalFailure> {
+fn round_to_int(number: f64) -> Evaluated<i64> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     let rounded = number.round_ties_even();
     if (-LIMIT..LIMIT).contains(&rounded) {
         Ok(rounded as i64)
     } else {
-        Err(EvalFailure::IntOverflow(rounded))
+        Err(EvalFailure::IntOverflow(rounded).into())
     }
 }

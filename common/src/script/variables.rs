@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use bytes::BufMut;
 
-use super::expr::{EvalFailure, continues_name, starts_name};
+use super::expr::{EvalFailure, Evaluated, continues_name, starts_name};
 use super::value::{Unreadable, Value};
 
 /// A variable of a program.
@@ -60,38 +60,55 @@ pub fn is_valid_name(name: &[u8]) -> bool {
         && name.iter().all(|&byte| continues_name(byte))
 }
 
-/// What a variable holds.
-#[derive(Clone, Debug, Default)]
+/// What a variable holds; small, because expressions read it all the time.
+#[derive(Clone, Copy, Debug)]
 enum Content {
     /// It does not exist.
-    #[default]
     Unset,
     /// Assigned by a script.
     Typed(Value),
-    /// A string from outside, and what it is in an expression.
-    Text { text: Vec<u8>, value: Result<Value, Unreadable> },
+    /// A string from outside, to be found among the texts.
+    Text,
+}
+
+/// A string from outside, and what it is in an expression.
+#[derive(Clone, Debug)]
+struct Text {
+    text: Vec<u8>,
+    value: Result<Value, Unreadable>,
 }
 
 /// One client's variables.
 #[derive(Clone, Debug)]
 pub struct Variables {
     contents: Box<[Content]>,
+    /// As long as the contents; allocates only where there was a string.
+    texts: Box<[Text]>,
 }
 
 impl Variables {
     pub(crate) fn new(count: usize) -> Self {
-        Self { contents: vec![Content::Unset; count].into() }
+        let none = Text { text: Vec::new(), value: Err(Unreadable::Empty) };
+        Self { contents: vec![Content::Unset; count].into(), texts: vec![none; count].into() }
     }
 
     /// The value in an expression.
     #[inline]
-    pub(crate) fn value(&self, slot: Slot) -> Result<Value, EvalFailure> {
-        match &self.contents[slot.index()] {
-            Content::Typed(value) => Ok(*value),
-            Content::Text { value, .. } => {
-                value.map_err(|reason| EvalFailure::Unreadable(slot, reason))
-            }
-            Content::Unset => Err(EvalFailure::Undefined(slot)),
+    pub(crate) fn value(&self, slot: Slot) -> Evaluated {
+        match self.contents[slot.index()] {
+            Content::Typed(value) => Ok(value),
+            _ => self.text_value(slot),
+        }
+    }
+
+    #[cold]
+    fn text_value(&self, slot: Slot) -> Evaluated {
+        match self.contents[slot.index()] {
+            Content::Typed(value) => Ok(value),
+            Content::Text => self.texts[slot.index()]
+                .value
+                .map_err(|reason| EvalFailure::Unreadable(slot, reason).into()),
+            Content::Unset => Err(EvalFailure::Undefined(slot).into()),
         }
     }
 
@@ -103,8 +120,8 @@ impl Variables {
 
     /// The string that came from outside, if it is one.
     pub(crate) fn text(&self, slot: Slot) -> Option<&[u8]> {
-        match &self.contents[slot.index()] {
-            Content::Text { text, .. } => Some(text),
+        match self.contents[slot.index()] {
+            Content::Text => Some(&self.texts[slot.index()].text),
             _ => None,
         }
     }
@@ -113,9 +130,9 @@ impl Variables {
     /// appended, if it does not exist.
     #[inline]
     pub fn write(&self, slot: Slot, out: &mut impl BufMut) -> bool {
-        match &self.contents[slot.index()] {
+        match self.contents[slot.index()] {
             Content::Typed(value) => value.write(out),
-            Content::Text { text, .. } => out.put_slice(text),
+            Content::Text => out.put_slice(&self.texts[slot.index()].text),
             Content::Unset => return false,
         }
         true
@@ -128,14 +145,10 @@ impl Variables {
 
     /// Stores a string, reusing the room of the one before it.
     pub fn set_text(&mut self, slot: Slot, new: &[u8]) {
-        let content = &mut self.contents[slot.index()];
-        let value = Value::from_text(new);
-        if let Content::Text { text, value: old } = content {
-            text.clear();
-            text.extend_from_slice(new);
-            *old = value;
-        } else {
-            *content = Content::Text { text: new.to_vec(), value };
-        }
+        let Text { text, value } = &mut self.texts[slot.index()];
+        text.clear();
+        text.extend_from_slice(new);
+        *value = Value::from_text(new);
+        self.contents[slot.index()] = Content::Text;
     }
 }

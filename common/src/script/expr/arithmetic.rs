@@ -4,7 +4,7 @@
 //! bit operators always work on integers. Doubles follow IEEE without any check.
 
 use super::code::Binary;
-use super::failure::EvalFailure;
+use super::failure::{EvalFailure, Evaluated};
 use crate::script::value::Value;
 
 /// Which of several values is wanted.
@@ -18,11 +18,7 @@ pub enum Ranked {
 
 impl Binary {
     /// The operator's value.
-    #[inline]
-    pub fn apply(self, left: Value, right: Value) -> Result<Value, EvalFailure> {
-        if let (Value::Int(left), Value::Int(right)) = (left, right) {
-            return self.on_ints(left, right);
-        }
+    pub fn apply(self, left: Value, right: Value) -> Evaluated {
         if self.accepts_doubles() && (left.is_double() || right.is_double()) {
             let left = left.as_double()?;
             return Ok(self.on_doubles(left, right.as_double()?));
@@ -36,15 +32,16 @@ impl Binary {
         matches!(self, Add | Sub | Mul | Div | Lt | Le | Eq | Ne)
     }
 
+    /// The value for two integers.
     #[inline]
-    fn on_ints(self, left: i64, right: i64) -> Result<Value, EvalFailure> {
-        let checked = |value: Option<i64>, name| value.ok_or(EvalFailure::OutOfRange(name));
+    pub fn on_ints(self, left: i64, right: i64) -> Evaluated {
+        let checked = |value: Option<i64>| value.ok_or(EvalFailure::OutOfRange(self));
         Ok(Value::Int(match self {
-            Self::Add => checked(left.checked_add(right), "add")?,
-            Self::Sub => checked(left.checked_sub(right), "sub")?,
-            Self::Mul => checked(left.checked_mul(right), "mul")?,
-            Self::Div | Self::Mod if right == 0 => return Err(EvalFailure::DivisionByZero),
-            Self::Div => checked(left.checked_div(right), "div")?,
+            Self::Add => checked(left.checked_add(right))?,
+            Self::Sub => checked(left.checked_sub(right))?,
+            Self::Mul => checked(left.checked_mul(right))?,
+            Self::Div | Self::Mod if right == 0 => return Err(EvalFailure::DivisionByZero.into()),
+            Self::Div => checked(left.checked_div(right))?,
             Self::Mod => left.wrapping_rem(right),
             Self::BitAnd => left & right,
             Self::BitOr => left | right,
@@ -81,7 +78,7 @@ fn low_bits(count: i64) -> u32 {
 }
 
 /// The least or greatest of one or more values.
-pub fn extreme(values: &[Value], which: Ranked) -> Result<Value, EvalFailure> {
+pub fn extreme(values: &[Value], which: Ranked) -> Evaluated {
     // A value that compares with neither order, that is NaN, takes the place of what came before.
     fn pick<T: PartialOrd>(which: Ranked, best: T, value: T) -> T {
         let keep = match which {

@@ -1,6 +1,7 @@
 //! What an expression becomes: postfix code over a stack of values.
 //!
-//! Jumps are relative to the instruction behind them, so that pieces of code can change places.
+//! Jumps are relative to the instruction behind them, so that pieces of code can change places. The
+//! commonest shapes of operands have instructions of their own, which halves the work of a script.
 
 use crate::script::value::Value;
 use crate::script::variables::Slot;
@@ -16,6 +17,14 @@ pub enum Op {
     Load(Slot),
     /// Replaces the two topmost values by the operator's.
     Binary(Binary),
+    /// An operator whose right operand is a constant.
+    BinaryPush(Binary, Value),
+    /// An operator whose right operand is a variable.
+    BinaryLoad(Binary, Slot),
+    /// Pushes an operator's value of a variable and a constant.
+    LoadPush(Binary, Slot, Value),
+    /// Pushes an operator's value of two variables.
+    LoadLoad(Binary, Slot, Slot),
     /// Whether the topmost value is this one, in type and value.
     Is(Value),
     /// Negates a truth value.
@@ -60,4 +69,6 @@ pub enum Binary {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code {
     pub(super) ops: Box<[Op]>,
+    /// Most values on the stack at the same time.
+    pub(super) depth: usize,
 }

@@ -19,7 +19,8 @@ impl Emitter {
     }
 
     pub fn finish(self) -> Code {
-        Code { ops: self.ops.into() }
+        let depth = depth(&self.ops);
+        Code { ops: self.ops.into(), depth }
     }
 
     /// A constant or a variable.
@@ -36,11 +37,35 @@ impl Emitter {
     /// An operator of two operands; `swapped` evaluates (and takes) the right one first.
     pub fn binary(&mut self, operator: Binary, swapped: bool) {
         let right = self.starts.pop().unwrap_or_default();
+        let left = self.starts.last().copied().unwrap_or_default();
         if swapped {
-            let left = self.starts.last().copied().unwrap_or_default();
+            let length = self.ops.len() - right;
             self.ops[left..].rotate_left(right - left);
+            return self.operator(operator, left, left + length);
         }
-        self.ops.push(Op::Binary(operator));
+        self.operator(operator, left, right);
+    }
+
+    /// Appends an operator whose operands' code begins at `left` and `right`. A jump can lead to
+    /// where an operand begins but not into the middle of one, so a single instruction may take the
+    /// place of the right operand, and of both if the left one is a single instruction too.
+    fn operator(&mut self, operator: Binary, left: usize, right: usize) {
+        let fused = match self.ops[left..] {
+            [Op::Load(first), Op::Push(second)] => {
+                Some((left, Op::LoadPush(operator, first, second)))
+            }
+            [Op::Load(first), Op::Load(second)] => {
+                Some((left, Op::LoadLoad(operator, first, second)))
+            }
+            _ => match self.ops[right..] {
+                [Op::Push(second)] => Some((right, Op::BinaryPush(operator, second))),
+                [Op::Load(second)] => Some((right, Op::BinaryLoad(operator, second))),
+                _ => None,
+            },
+        };
+        let (from, op) = fused.unwrap_or((self.ops.len(), Op::Binary(operator)));
+        self.ops.truncate(from);
+        self.ops.push(op);
     }
 
     /// Begins an operation on this constant and the operand that follows; gives its place for
@@ -121,4 +146,29 @@ impl Emitter {
         self.ops.truncate(from);
         self.ops.push(Op::TooManyArguments);
     }
+}
+
+/// The greatest number of values on the stack. Where code joins again after a jump, either way leaves
+/// as many.
+fn depth(ops: &[Op]) -> usize {
+    let mut now = 0usize;
+    let mut most = 1;
+    for op in ops {
+        match op {
+            Op::Push(_) | Op::Load(_) | Op::LoadPush(..) | Op::LoadLoad(..) => now += 1,
+            // A jump behind a branch takes the branch's value with it.
+            Op::Binary(_) | Op::AndLeft(_) | Op::OrLeft(_) | Op::Unless(_) | Op::Jump(_) => {
+                now = now.saturating_sub(1);
+            }
+            Op::Call(_, arguments) => now = (now + 1).saturating_sub(*arguments as usize),
+            Op::BinaryPush(..)
+            | Op::BinaryLoad(..)
+            | Op::Is(_)
+            | Op::Not
+            | Op::Truth
+            | Op::TooManyArguments => {}
+        }
+        most = most.max(now);
+    }
+    most
 }

@@ -3,10 +3,12 @@
 //! One evaluator serves a client: it owns the stack and the text that `debug` produces, so that an
 //! evaluation allocates nothing. It reads variables and never sets one.
 
+use std::ops::Range;
+
 use bytes::BufMut;
 
 use super::code::{Binary, Code, Op};
-use super::failure::EvalFailure;
+use super::failure::{EvalFailure, Evaluated};
 use super::function::Function;
 use crate::random::Generator;
 use crate::script::value::Value;
@@ -36,91 +38,100 @@ pub struct Context<'c> {
 impl Evaluator {
     /// The value of an expression.
     #[inline]
-    pub fn eval(&mut self, code: &Code, context: &mut Context<'_>) -> Result<Value, EvalFailure> {
-        self.stack.clear();
+    pub fn eval(&mut self, code: &Code, context: &mut Context<'_>) -> Evaluated {
+        if self.stack.len() < code.depth {
+            self.stack.resize(code.depth, Value::Null);
+        }
+        // The emitter has counted how deep the stack gets, and emits no instruction without its
+        // operands; `top` is the number of values.
+        let mut top = 0;
         let mut at = 0;
         while let Some(op) = code.ops.get(at) {
             at += 1;
             match *op {
-                Op::Push(value) => self.stack.push(value),
-                Op::Load(slot) => self.stack.push(context.variables.value(slot)?),
+                Op::Push(value) => {
+                    self.stack[top] = value;
+                    top += 1;
+                }
+                Op::Load(slot) => {
+                    self.stack[top] = context.variables.value(slot)?;
+                    top += 1;
+                }
                 Op::Binary(operator) => {
-                    let right = self.pop();
-                    let left = self.pop();
-                    self.stack.push(binary(operator, left, right)?);
+                    top -= 1;
+                    let value = binary(operator, self.stack[top - 1], self.stack[top])?;
+                    self.stack[top - 1] = value;
                 }
-                Op::Is(constant) => {
-                    let value = self.pop();
-                    self.stack.push(Value::Bool(value == constant));
+                Op::BinaryPush(operator, right) => {
+                    self.stack[top - 1] = binary(operator, self.stack[top - 1], right)?;
                 }
-                Op::Not => {
-                    let value = self.pop();
-                    let negated = match value {
-                        Value::Null => Value::Null,
-                        other => Value::Bool(!other.as_bool()?),
-                    };
-                    self.stack.push(negated);
+                Op::BinaryLoad(operator, right) => {
+                    let right = context.variables.value(right)?;
+                    self.stack[top - 1] = binary(operator, self.stack[top - 1], right)?;
                 }
-                Op::AndLeft(distance) => at += self.decided_by(false, distance)?,
-                Op::OrLeft(distance) => at += self.decided_by(true, distance)?,
-                Op::Truth => {
-                    let value = self.pop();
-                    if value != Value::Null {
-                        value.as_bool()?;
-                    }
-                    self.stack.push(value);
+                Op::LoadPush(operator, left, right) => {
+                    let left = context.variables.value(left)?;
+                    self.stack[top] = binary(operator, left, right)?;
+                    top += 1;
+                }
+                Op::LoadLoad(operator, left, right) => {
+                    let left = context.variables.value(left)?;
+                    let right = context.variables.value(right)?;
+                    self.stack[top] = binary(operator, left, right)?;
+                    top += 1;
+                }
+                Op::Call(function, count) => {
+                    let first = top - count as usize;
+                    let value = self.call(function, first..top, context)?;
+                    self.stack[first] = value;
+                    top = first + 1;
                 }
                 Op::Unless(distance) => {
-                    at += if self.pop().is_true() { 0 } else { distance as usize };
+                    top -= 1;
+                    at += if self.stack[top].is_true() { 0 } else { distance as usize };
                 }
                 Op::Jump(distance) => at += distance as usize,
-                Op::Call(function, count) => self.call(function, count as usize, context)?,
-                Op::TooManyArguments => return Err(EvalFailure::TooManyArguments),
+                Op::AndLeft(distance) | Op::OrLeft(distance) => {
+                    let deciding = matches!(op, Op::OrLeft(_));
+                    if truth(self.stack[top - 1])?.is_none_or(|left| left == deciding) {
+                        at += distance as usize;
+                    } else {
+                        top -= 1;
+                    }
+                }
+                Op::Truth => {
+                    truth(self.stack[top - 1])?;
+                }
+                Op::Is(constant) => {
+                    self.stack[top - 1] = Value::Bool(self.stack[top - 1] == constant);
+                }
+                Op::Not => {
+                    let negated = truth(self.stack[top - 1])?.map(|truth| !truth);
+                    self.stack[top - 1] = negated.map_or(Value::Null, Value::Bool);
+                }
+                Op::TooManyArguments => return Err(EvalFailure::TooManyArguments.into()),
             }
         }
-        Ok(self.pop())
+        Ok(self.stack[0])
     }
 
     #[inline]
-    fn pop(&mut self) -> Value {
-        // The parser emits no instruction without its operands.
-        self.stack.pop().unwrap_or(Value::Null)
-    }
-
-    /// Leaves the left side of AND or OR on the stack and jumps if it decides, else drops it.
-    fn decided_by(&mut self, deciding: bool, distance: u32) -> Result<usize, EvalFailure> {
-        let left = self.pop();
-        if left == Value::Null || left.as_bool()? == deciding {
-            self.stack.push(left);
-            return Ok(distance as usize);
-        }
-        Ok(0)
-    }
-
     fn call(
         &mut self,
         function: Function,
-        count: usize,
+        arguments: Range<usize>,
         context: &mut Context<'_>,
-    ) -> Result<(), EvalFailure> {
-        let first = self.stack.len().saturating_sub(count);
-        let args = &self.stack[first..];
-        let value = match function {
-            Function::Debug => {
-                let value = args.first().copied().unwrap_or(Value::Null);
-                self.write_debug(value, context);
-                value
-            }
-            _ if args.contains(&Value::Null) => Value::Null,
-            Function::Mod => match *args {
-                [left, right] => Binary::Mod.apply(left, right)?,
-                _ => Value::Null,
-            },
-            other => other.call(args, context.generator)?,
-        };
-        self.stack.truncate(first);
-        self.stack.push(value);
-        Ok(())
+    ) -> Evaluated {
+        let args = &self.stack[arguments];
+        if function == Function::Debug {
+            let value = args.first().copied().unwrap_or(Value::Null);
+            self.write_debug(value, context);
+            return Ok(value);
+        }
+        if args.iter().any(|value| matches!(value, Value::Null)) {
+            return Ok(Value::Null);
+        }
+        function.call(args, context.generator)
     }
 
     /// Commands are counted from 1 here, and only here.
@@ -133,7 +144,7 @@ impl Evaluator {
         match value {
             Value::Null => out.put_slice(b"null"),
             other => {
-                out.put_slice(other.type_name().as_bytes());
+                out.put_slice(other.kind().name().as_bytes());
                 out.put_u8(b' ');
                 other.write(out);
             }
@@ -142,10 +153,19 @@ impl Evaluator {
     }
 }
 
-#[inline]
-fn binary(operator: Binary, left: Value, right: Value) -> Result<Value, EvalFailure> {
-    if left == Value::Null || right == Value::Null {
-        return Ok(Value::Null);
+/// A truth value, or nothing for NULL.
+fn truth(value: Value) -> Evaluated<Option<bool>> {
+    match value {
+        Value::Null => Ok(None),
+        other => other.as_bool().map(Some),
     }
-    operator.apply(left, right)
+}
+
+#[inline]
+fn binary(operator: Binary, left: Value, right: Value) -> Evaluated {
+    match (left, right) {
+        (Value::Int(left), Value::Int(right)) => operator.on_ints(left, right),
+        (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+        _ => operator.apply(left, right),
+    }
 }

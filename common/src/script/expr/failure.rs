@@ -2,8 +2,12 @@
 //!
 //! Small and without allocation; names of variables are looked up only when a message is made.
 
-use crate::script::value::Unreadable;
+use super::code::Binary;
+use crate::script::value::{Type, Unreadable, Value};
 use crate::script::variables::{Slot, Variables};
+
+/// What an evaluation gives. The failure is boxed because it is rare: so a value travels in two words.
+pub type Evaluated<T = Value> = Result<T, Box<EvalFailure>>;
 
 /// Why evaluation failed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,14 +15,14 @@ pub enum EvalFailure {
     /// A value has the wrong type.
     Coercion {
         /// What it is.
-        from: &'static str,
+        from: Type,
         /// What it would have to be.
-        to: &'static str,
+        to: Type,
     },
     /// A double does not fit an integer.
     IntOverflow(f64),
-    /// `+`, `-`, `*` or `/` on integers left their range; the operation's short name.
-    OutOfRange(&'static str),
+    /// `+`, `-`, `*` or `/` on integers left their range.
+    OutOfRange(Binary),
     /// Integer division or remainder by zero.
     DivisionByZero,
     /// The lower bound of a random function is above the upper one.
@@ -56,9 +60,19 @@ impl EvalFailure {
         let name = |slot: Slot| String::from_utf8_lossy(&names[slot.index()]).into_owned();
         let text = |slot| String::from_utf8_lossy(variables.text(slot).unwrap_or_default());
         Some(match self {
-            Self::Coercion { from, to } => format!("cannot coerce {from} to {to}"),
+            Self::Coercion { from, to } => {
+                format!("cannot coerce {} to {}", from.name(), to.name())
+            }
             Self::IntOverflow(value) => format!("double to int overflow for {}", fixed(value)),
-            Self::OutOfRange(operation) => format!("bigint {operation} out of range"),
+            Self::OutOfRange(operator) => {
+                let name = match operator {
+                    Binary::Add => "add",
+                    Binary::Sub => "sub",
+                    Binary::Mul => "mul",
+                    _ => "div",
+                };
+                format!("bigint {name} out of range")
+            }
             Self::DivisionByZero => "division by zero".to_owned(),
             Self::EmptyRange => "empty range given to random".to_owned(),
             Self::RangeTooLarge => "random range is too large".to_owned(),

@@ -3,7 +3,8 @@
 //! Arguments come evaluated and never contain NULL, except for `debug`.
 
 use super::arithmetic::{Ranked, extreme};
-use super::failure::{EvalFailure, MAX_ZIPFIAN, MIN_GAUSSIAN, MIN_ZIPFIAN};
+use super::code::Binary;
+use super::failure::{EvalFailure, Evaluated, MAX_ZIPFIAN, MIN_GAUSSIAN, MIN_ZIPFIAN};
 use crate::random::{self, Generator};
 use crate::script::value::Value;
 
@@ -77,7 +78,7 @@ pub fn find_function(name: &[u8]) -> Option<&'static Entry> {
 
 impl Function {
     /// The value for arguments of which none is NULL. `debug` is the evaluator's.
-    pub fn call(self, args: &[Value], generator: &mut Generator) -> Result<Value, EvalFailure> {
+    pub fn call(self, args: &[Value], generator: &mut Generator) -> Evaluated {
         match (self, args) {
             (Self::Pi, _) => Ok(Value::Double(std::f64::consts::PI)),
             (Self::Abs, &[value]) => match value {
@@ -98,6 +99,7 @@ impl Function {
             (Self::HashFnv1a, &[value, seed]) => hash(value, seed, random::fnv1a),
             (Self::HashMurmur2, &[value, seed]) => hash(value, seed, random::murmur2),
             (Self::Permute, &[value, size, seed]) => permute(value, size, seed),
+            (Self::Mod, &[left, right]) => Binary::Mod.apply(left, right),
             (Self::Random, &[low, high]) => {
                 let (low, high) = range(low, high)?;
                 Ok(Value::Int(random::uniform(generator, low, high)))
@@ -108,53 +110,48 @@ impl Function {
         }
     }
 
-    fn draw(
-        self,
-        range: (i64, i64),
-        parameter: Value,
-        generator: &mut Generator,
-    ) -> Result<Value, EvalFailure> {
+    fn draw(self, range: (i64, i64), parameter: Value, generator: &mut Generator) -> Evaluated {
         let parameter = parameter.as_double()?;
         let value = match self {
             Self::RandomGaussian if parameter < MIN_GAUSSIAN => {
-                return Err(EvalFailure::Gaussian(parameter));
+                return Err(EvalFailure::Gaussian(parameter).into());
             }
             Self::RandomGaussian => random::gaussian(generator, range, parameter),
             // Not a number is refused too: the sampler would never accept a draw.
             Self::RandomZipfian if !(MIN_ZIPFIAN..=MAX_ZIPFIAN).contains(&parameter) => {
-                return Err(EvalFailure::Zipfian(parameter));
+                return Err(EvalFailure::Zipfian(parameter).into());
             }
             Self::RandomZipfian => random::zipfian(generator, range, parameter),
-            _ if parameter <= 0.0 => return Err(EvalFailure::Exponential(parameter)),
+            _ if parameter <= 0.0 => return Err(EvalFailure::Exponential(parameter).into()),
             _ => random::exponential(generator, range, parameter),
         };
         Ok(Value::Int(value))
     }
 }
 
-fn real(value: Value, function: impl Fn(f64) -> f64) -> Result<Value, EvalFailure> {
+fn real(value: Value, function: impl Fn(f64) -> f64) -> Evaluated {
     Ok(Value::Double(function(value.as_double()?)))
 }
 
-fn hash(value: Value, seed: Value, function: fn(i64, i64) -> i64) -> Result<Value, EvalFailure> {
+fn hash(value: Value, seed: Value, function: fn(i64, i64) -> i64) -> Evaluated {
     let value = value.as_int()?;
     Ok(Value::Int(function(value, seed.as_int()?)))
 }
 
-fn permute(value: Value, size: Value, seed: Value) -> Result<Value, EvalFailure> {
+fn permute(value: Value, size: Value, seed: Value) -> Evaluated {
     let (value, size, seed) = (value.as_int()?, size.as_int()?, seed.as_int()?);
     if size <= 0 {
-        return Err(EvalFailure::PermuteSize);
+        return Err(EvalFailure::PermuteSize.into());
     }
     Ok(Value::Int(random::permute(value, size, seed)))
 }
 
 /// Bounds of a random function; the number of values in between must fit an integer.
 #[inline]
-fn range(low: Value, high: Value) -> Result<(i64, i64), EvalFailure> {
+fn range(low: Value, high: Value) -> Evaluated<(i64, i64)> {
     let (low, high) = (low.as_int()?, high.as_int()?);
     if low > high {
-        return Err(EvalFailure::EmptyRange);
+        return Err(EvalFailure::EmptyRange.into());
     }
     high.checked_sub(low)
         .and_then(|width| width.checked_add(1))

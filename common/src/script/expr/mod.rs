@@ -17,7 +17,7 @@ mod token;
 
 pub(crate) use code::Code;
 pub(crate) use eval::{Context, Evaluator};
-pub use failure::EvalFailure;
+pub(crate) use failure::{EvalFailure, Evaluated};
 pub(crate) use parse::parse;
 pub(crate) use refusal::ExprError;
 pub(crate) use token::{continuation, continues_name, is_blank, starts_name};

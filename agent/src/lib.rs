@@ -1,7 +1,7 @@
 //! Everything that happens on a load host.
 //!
 //! In reading order: an agent's life ([`session`]), the share of a run ([`load`]), how it is executed
-//! ([`worker`]), by whom ([`client`]), the protocol spoken to the target ([`wire`]), and whether this
+//! (`worker`), by whom (`client`), the protocol spoken to the target ([`wire`]), and whether this
 //! host was the limit ([`vitals`]).
 
 mod client;

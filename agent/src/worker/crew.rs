@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::clock::Timeline;
 use super::gate::Gate;
 use super::gather::Gatherer;
-use super::recorder::{Shape, Spares};
+use super::spares::{Shape, Spares};
 use super::{Command, Start, WorkerEvent, run};
 use crate::client::unpredictable_commits;
 use crate::load::{LoadError, LoadEvent, LoadOptions};

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use pgsurge_common::stats::{ConnectStats, Interval, Phase, Totals};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::recorder::Spares;
+use super::spares::Spares;
 use super::{Command, WorkerEvent, WorkerResult};
 use crate::load::{LoadEvent, Ready, Stop};
 use crate::vitals;
@@ -219,7 +219,7 @@ fn merge_statements(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::recorder::Shape;
+    use super::super::spares::Shape;
     use super::*;
 
     fn spares() -> Spares {

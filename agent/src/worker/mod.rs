@@ -2,7 +2,7 @@
 //! nobody else writes to.
 //!
 //! In reading order: time ([`clock`], [`timer`], [`start`]), what comes out ([`recorder`],
-//! [`notices`]), how workers are started and heard ([`crew`], [`gather`]), what one does ([`run`]): opening
+//! [`spares`], [`notices`]), how workers are started and heard ([`crew`], [`gather`]), what one does ([`run`]): opening
 //! sessions ([`gate`], [`open`]), then its clients at work ([`station`], [`shift`]).
 //! Workers share nothing on the hot path; they meet where sessions are opened and once a second.
 
@@ -15,6 +15,7 @@ mod open;
 mod recorder;
 mod run;
 mod shift;
+mod spares;
 mod start;
 mod station;
 mod timer;

@@ -4,15 +4,11 @@
 //! end (that time has been read already) and by the worker's clock when nothing happens. Recording
 //! allocates nothing: intervals that were merged come back as spares.
 
-#![allow(clippy::vec_box)] // the boxes come and go through channels as they are
-
-use std::sync::{Arc, Mutex, PoisonError};
-
 use pgsurge_common::outcome::ErrorClass;
-use pgsurge_common::plan::Plan;
 use pgsurge_common::stats::{Counts, ErrorCounts, Interval, Phase};
 
 use super::clock::{RunTime, Timeline};
+use super::spares::{Shape, Spares};
 
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,74 +38,6 @@ pub struct Sample {
     pub retries: u32,
     /// Commits that the server must have counted for it.
     pub commits: u32,
-}
-
-/// What the figures of a plan need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Scripts with figures of their own: none, or at least two.
-    pub scripts: usize,
-    /// Response time, service time and lag differ (`-R`).
-    pub rate_limited: bool,
-    /// Above this many microseconds a transaction is late (`-L`).
-    pub latency_limit_us: Option<u64>,
-}
-
-impl Shape {
-    /// What a plan asks for.
-    #[must_use]
-    pub fn of(plan: &Plan) -> Self {
-        let scripts = plan.workload.scripts.len();
-        Self {
-            scripts: if scripts > 1 { scripts } else { 0 },
-            rate_limited: plan.load.rate_tps.is_some(),
-            latency_limit_us: plan.load.latency_limit_us,
-        }
-    }
-
-    /// Memory of one interval in bytes, nearly all of it histograms.
-    #[must_use]
-    pub fn interval_bytes(&self) -> u64 {
-        const HISTOGRAM: u64 = 190 * 1024;
-        let histograms = 1 + 2 * usize::from(self.rate_limited) + self.scripts;
-        HISTOGRAM * u64::try_from(histograms).unwrap_or(u64::MAX / HISTOGRAM)
-    }
-}
-
-/// Empty intervals that wait to be used again. Touched once an interval, never by a transaction.
-#[derive(Clone, Debug)]
-pub struct Spares {
-    shape: Shape,
-    most: usize,
-    waiting: Arc<Mutex<Vec<Box<Interval>>>>,
-}
-
-impl Spares {
-    /// No spares yet; keeps at most `most`.
-    #[must_use]
-    pub fn new(shape: Shape, most: usize) -> Self {
-        Self { shape, most, waiting: Arc::default() }
-    }
-
-    /// An empty interval, a spare one if there is one.
-    #[must_use]
-    pub fn take(&self, phase: Phase, index: u32) -> Box<Interval> {
-        let spare = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let Some(mut interval) = spare else {
-            let Shape { scripts, rate_limited, .. } = self.shape;
-            return Box::new(Interval::new(phase, index, scripts, rate_limited));
-        };
-        interval.reset(phase, index);
-        interval
-    }
-
-    /// Gives an interval back.
-    pub fn give(&self, interval: Box<Interval>) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() < self.most {
-            waiting.push(interval);
-        }
-    }
 }
 
 /// Counted apart from the intervals, so that the two check each other (I1).
@@ -148,7 +76,7 @@ impl Recorder {
     pub fn new(timeline: Timeline, spares: Spares, close: Box<dyn FnMut(Box<Interval>)>) -> Self {
         let warmup = timeline.has_warmup().then(|| spares.take(Phase::Warmup, 0));
         let measure = spares.take(Phase::Measure, 0);
-        let shape = spares.shape;
+        let shape = spares.shape();
         let tally = Tally::default();
         Self {
             timeline,
@@ -336,3 +264,6 @@ fn count(counts: &mut Counts, sample: &Sample, latency_limit_us: Option<u64>) {
     counts.retries += u64::from(sample.retries);
     counts.commits += u64::from(sample.commits);
 }
+
+#[cfg(test)]
+mod tests;

@@ -176,3 +176,7 @@ async fn hello(stream: &mut Streaming<wire::AgentMessage>) -> Result<Hello, Refu
         _ => Err(Refusal::Never("the first message is no hello".into())),
     }
 }
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

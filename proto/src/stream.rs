@@ -58,8 +58,12 @@ pub(crate) fn explain(status: &Status) -> String {
     while let Some(next) = deepest.and_then(Error::source) {
         deepest = Some(next);
     }
-    match deepest {
-        Some(cause) => cause.to_string(),
+    match deepest.map(ToString::to_string) {
+        // HTTP/2's own words for a connection that its peer closed in good order.
+        Some(cause) if cause.ends_with("not a result of an error") => {
+            "the other side has closed the connection".to_owned()
+        }
+        Some(cause) => cause,
         None if status.message().is_empty() => status.code().description().to_owned(),
         None => status.message().to_owned(),
     }

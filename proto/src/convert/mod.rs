@@ -7,3 +7,6 @@ mod run;
 mod stats;
 mod target;
 mod totals;
+
+#[cfg(test)]
+mod tests;

@@ -111,7 +111,7 @@ fn no_short_order_of_events_gets_a_run_stuck() {
         let rules = Rules { on_agent_loss, ..rules() };
         let new = || Bench::new(rules.clone());
         let stages = [new(), new().held(), new().arming(), new().running()];
-        let states: usize = stages.iter().map(explore).sum();
-        assert!(states > 1000, "only {states} states");
+        let seen: usize = stages.iter().map(explore).sum();
+        assert!(seen > 1000, "only {seen} states");
     }
 }

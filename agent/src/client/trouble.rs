@@ -114,9 +114,9 @@ impl Client<'_> {
                 self.note_error(this.phase, &error.sqlstate);
                 refused(&error)
             }
-            Why::Lost(lost, Some(error)) => {
+            Why::Lost(_, Some(error)) => {
                 self.note_error(this.phase, &error.sqlstate);
-                format!("{}\n{lost}", refused(&error))
+                refused(&error)
             }
             Why::Lost(lost, None) => {
                 self.note_error(this.phase, lost.kind());

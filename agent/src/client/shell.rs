@@ -1,12 +1,16 @@
-//! `\shell` and `\setshell`: commands on this host, in a thread of their own so that other clients go
-//! on. Whether they may run at all was decided when the load was prepared.
+//! `\shell` and `\setshell`: commands on this host, waited for in a thread of their own so that other
+//! clients go on. Whether they may run at all was decided when the load was prepared.
+//!
+//! A command does not outlive its client: it is killed, with what it started, if the client is cut off.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
-use std::process::{Command, Stdio};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Output, Stdio};
 
 use pgsurge_common::script::Program;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::life::Client;
 use super::trouble::Trouble;
@@ -14,8 +18,8 @@ use super::trouble::Trouble;
 impl Client<'_> {
     /// Runs a command line; its output goes where that of this process goes.
     pub(super) async fn shell(&mut self, program: &Program, line: Vec<u8>) -> Result<(), Trouble> {
-        let run = move || shell_command(line).status().map(|status| status.success());
-        let success = self.aside(run).await.unwrap_or(false);
+        let output = self.run_aside(shell_command(line).spawn()).await;
+        let success = output.is_ok_and(|output| output.status.success());
         Ok(self.state.shell_done(program, success)?)
     }
 
@@ -25,23 +29,36 @@ impl Client<'_> {
         program: &Program,
         line: Vec<u8>,
     ) -> Result<(), Trouble> {
-        let run = move || shell_command(line).stderr(Stdio::inherit()).output();
-        let output = self.aside(run).await.map(|output| output.stdout).unwrap_or_default();
+        let child = shell_command(line).stdout(Stdio::piped()).spawn();
+        let output = self.run_aside(child).await.map(|output| output.stdout).unwrap_or_default();
         Ok(self.state.setshell_done(program, &output)?)
     }
 
-    async fn aside<T: Send + 'static>(
-        &mut self,
-        run: impl FnOnce() -> io::Result<T> + Send + 'static,
-    ) -> io::Result<T> {
+    async fn run_aside(&mut self, child: io::Result<Child>) -> io::Result<Output> {
         self.has_yielded = true;
-        tokio::task::spawn_blocking(run).await.map_err(io::Error::other)?
+        let child = child?;
+        let mut leash = Leash(i32::try_from(child.id()).ok().and_then(Pid::from_raw));
+        let ended = tokio::task::spawn_blocking(move || child.wait_with_output()).await;
+        leash.0 = None;
+        ended.map_err(io::Error::other)?
     }
 }
 
-/// What C's `system()` runs.
+/// Kills a group of processes when it is dropped, unless the group's end was seen.
+struct Leash(Option<Pid>);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // It may have ended at this very moment, which is as good.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// What C's `system()` runs, as a group of its own.
 fn shell_command(line: Vec<u8>) -> Command {
     let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(OsString::from_vec(line));
+    command.arg("-c").arg(OsString::from_vec(line)).process_group(0);
     command
 }

@@ -110,11 +110,7 @@ impl Client<'_> {
             )
         };
         Abort(match why {
-            Why::Sql(error) => {
-                self.note_error(this.phase, &error.sqlstate);
-                refused(&error)
-            }
-            Why::Lost(_, Some(error)) => {
+            Why::Sql(error) | Why::Lost(_, Some(error)) => {
                 self.note_error(this.phase, &error.sqlstate);
                 refused(&error)
             }

@@ -44,7 +44,12 @@ pub(super) fn run(assignment: Assignment) {
     let mut farewell = Farewell { outbox: outbox.clone(), said: false };
     let wanted = assignment.sessions_wanted();
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
-    let result = runtime.and_then(|runtime| runtime.block_on(work(assignment)));
+    let result = runtime.and_then(|runtime| {
+        let result = runtime.block_on(work(assignment));
+        // Without waiting for threads that look after shell commands of scripts.
+        runtime.shutdown_background();
+        result
+    });
     let result = result.unwrap_or_else(|error| {
         let mut ready = Ready::default();
         ready.connect.wanted = wanted;

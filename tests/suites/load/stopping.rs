@@ -137,3 +137,20 @@ fn a_stop_before_the_start_closes_the_sessions() {
     assert!(loaded.intervals.is_empty());
     wait_until("sessions are closed", || sessions(&server) == "0");
 }
+
+#[test]
+fn a_shell_command_does_not_keep_a_stopped_load() {
+    let server = server();
+    let mut loading =
+        Loading::script(server.port(), "select 1;\n\\shell sleep 300\n").duration(LONG);
+    loading.options.allow_shell = true;
+    let prepared = loading.prepare().unwrap();
+    prepared.load.arm(Instant::now());
+    let begun = Instant::now();
+    wait_until("the script has come to the command", || {
+        server.value("select count(*) from pg_stat_activity where query = 'select 1;'") == "1"
+    });
+    let loaded = prepared.stop(Stop::Now);
+    assert_eq!(loaded.totals.measured.transactions, 0);
+    assert!(begun.elapsed() < Duration::from_secs(200), "it waited for the command");
+}

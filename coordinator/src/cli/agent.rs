@@ -13,7 +13,7 @@ use super::bench::TlsFiles;
 #[allow(clippy::struct_excessive_bools)] // independent flags
 pub struct AgentArgs {
     /// where the coordinator listens
-    #[arg(long, value_name = "HOST:PORT", env = "PGSURGE_COORDINATOR")]
+    #[arg(long, value_name = "HOST:PORT", env = "PGSURGE_COORDINATOR", value_parser = address)]
     pub coordinator: String,
     /// name in reports [default: the host's name]
     #[arg(long, value_name = "NAME", env = "PGSURGE_NAME")]
@@ -49,10 +49,38 @@ impl AgentArgs {
     }
 }
 
+/// A mistyped port would otherwise be looked up as part of a name, again and again.
+fn address(text: &str) -> Result<String, String> {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    if host.is_empty() || port.is_some_and(|port| !is_port(port)) {
+        return Err("expected a host and a port, for example bench-1:7432".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     text.parse::<f64>()
         .ok()
         .filter(|s| *s > 0.0)
         .and_then(|s| Duration::try_from_secs_f64(s).ok())
         .ok_or_else(|| "expected a number of seconds above 0".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_with_or_without_a_port() {
+        for text in ["bench-1:7432", "bench-1", "10.0.0.1:1", "[::1]:7432", "[::1]", "fe80::1"] {
+            assert_eq!(address(text).as_deref(), Ok(text));
+        }
+        for text in ["", ":", ":7432", "bench-1:", "bench-1:port", "bench-1:0", "bench-1:70000"] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ const STATIC: &[(&[&str], &[&str])] = &[
     (&["init", "-I", "dtx"], &["unrecognized initialization step \"x\""]),
     (&["-i", "-c", "5"], &["initialization"]),
     (&["agent"], &["--coordinator"]),
-    (&["agent", "--coordinator", "nowhere"], &["nowhere"]),
+    (&["agent", "--coordinator", "nowhere:port"], &["nowhere:port"]),
     (&["dance"], &["dance"]),
 ];
 

@@ -30,6 +30,7 @@ pub fn rules() -> Vec<Rule> {
         ),
         ("select pg_catalog.pg_backend_pid()", numbers(&[0])),
         ("current_setting('autovacuum')", row(vec![text("off")])),
+        ("current_setting('application_name')", row(vec![text("pgsurge")])),
         ("pg_postmaster_start_time", numbers(&[1_700_000_000_000_000])),
         ("pg_stat_force_next_flush", row(vec![none()])),
         (
@@ -38,7 +39,7 @@ pub fn rules() -> Vec<Rule> {
         ),
         ("count(*) from pgbench_history", numbers(&[0])),
         ("pg_is_in_recovery", row(vec![text("f"), text("off")])),
-        ("set statement_timeout", done("SET")),
+        ("statement_timeout", done("SET")),
         ("vacuum", done("VACUUM")),
         ("truncate", done("TRUNCATE TABLE")),
     ]

@@ -28,7 +28,7 @@ const STATIC: &[(&[&str], &[&str])] = &[
     (&["-i", "-c", "5"], &["initialization"]),
     (&["agent"], &["--coordinator"]),
     (&["agent", "--coordinator", "nowhere:port"], &["nowhere:port"]),
-    (&["dance"], &["dance"]),
+    (&["agent", "--nonsense"], &["--nonsense", "hint"]),
 ];
 
 #[test]

@@ -98,8 +98,7 @@ fn p95(agent: &serde_json::Value) -> f64 {
 #[test]
 fn under_a_rate_a_stall_of_the_server_shows_at_its_full_length() {
     let _turn = turn::take();
-    let keep = Keep { times: true, ..Keep::default() };
-    let server = FakeServer::start(Behaviour { keep, ..Behaviour::default() });
+    let server = FakeServer::start(Behaviour::default());
     let arguments = ["-c", "4", "-R", "200", "-T", "6", "-S", "-n", &server.uri()];
     let run = Run::local(&arguments).start();
     eventually("load arrives", PATIENCE, || server.counts().committed > 100);
@@ -113,7 +112,8 @@ fn under_a_rate_a_stall_of_the_server_shows_at_its_full_length() {
     assert!(p90 > 500.0, "response time hides the queue: p90 {p90} ms");
     let (max, service) =
         (report.figure("/totals/latency_ms/max"), report.figure("/totals/service_ms/p90"));
-    assert!(max >= 1500.0, "{max}");
+    // The first one to feel it came due some milliseconds into the stall.
+    assert!(max >= 1450.0, "{max}");
     assert!(service < 500.0, "service time is not response time: {service}");
     assert_adds_up(&report);
 }

@@ -208,6 +208,27 @@ pub fn eventually(what: &str, deadline: Duration, mut condition: impl FnMut() ->
     }
 }
 
+/// Asks again and again until there is an answer, and returns it.
+///
+/// # Panics
+/// If there is none at the deadline; `what` says what was asked for.
+pub async fn answered<T>(
+    what: &str,
+    deadline: Duration,
+    mut question: impl AsyncFnMut() -> Option<T>,
+) -> T {
+    let asking = async {
+        loop {
+            if let Some(answer) = question().await {
+                return answer;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    let answer = tokio::time::timeout(deadline, asking).await;
+    answer.unwrap_or_else(|_| panic!("not within {deadline:?}: {what}"))
+}
+
 /// The lines of one stream, filled by a thread of its own.
 #[derive(Debug)]
 struct Lines {

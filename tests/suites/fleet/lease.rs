@@ -6,6 +6,7 @@ use pgsurge_agent::load::Stop;
 use pgsurge_agent::session::AgentOptions;
 use pgsurge_coordinator::fleet::{Fleet, FleetOptions, Listen};
 use pgsurge_coordinator::run::prepare;
+use pgsurge_tests::process::answered;
 use pgsurge_tests::proxy::Proxy;
 
 use super::SOON;
@@ -24,16 +25,10 @@ fn endless() -> FakeEngine {
 }
 
 async fn ended(engine: &FakeEngine) -> Entry {
-    let wait = async {
-        loop {
-            let ended = engine.diary.entries().into_iter().find(|entry| *entry != Entry::Began);
-            if let Some(ended) = ended {
-                return ended;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(SOON, wait).await.expect("load ends")
+    answered("load ends", SOON, async || {
+        engine.diary.entries().into_iter().find(|entry| *entry != Entry::Began)
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -102,17 +97,12 @@ async fn a_coordinator_that_is_gone_is_followed_by_the_next_on_the_same_port() {
     // As if it were killed: nothing is released.
     running.abort();
     drop(first);
-    let second = async {
-        loop {
-            let listen = Listen { address, ..loopback() };
-            // The port is free as soon as the tasks of the first one have ended.
-            match Fleet::listen(listen, FleetOptions::default()).await {
-                Ok(fleet) => return fleet,
-                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-            }
-        }
-    };
-    let second = tokio::time::timeout(SOON, second).await.unwrap();
+    // The port is free as soon as the tasks of the first one have ended.
+    let second = answered("the port is free", SOON, async || {
+        let listen = Listen { address, ..loopback() };
+        Fleet::listen(listen, FleetOptions::default()).await.ok()
+    })
+    .await;
     let handles = second.gather(1, SOON).await.unwrap();
     assert!(matches!(ended(&engine).await, Entry::Ended(_, Some(Stop::Now))));
     let (spec_2, mut events) = spec("r2", handles);

@@ -257,15 +257,20 @@ impl Connection {
         }
     }
 
-    /// Says good-bye and closes. The server sees an orderly end; how it takes it is not waited for.
+    /// Says good-bye and closes, as far as the socket takes it at once: a server that reads no more must
+    /// not hold anybody up. How it takes the end is not waited for.
     pub async fn close(mut self) {
         self.out.clear();
         self.sent = 0;
         frontend::terminate(&mut self.out);
-        // Whether the peer still listens does not matter: the session ends either way.
-        let _ = self.flush().await;
-        if let Stream::Tls(_) = self.stream {
-            let _ = poll_fn(|cx| Pin::new(&mut self.stream).poll_shutdown(cx)).await;
-        }
+        poll_fn(|cx| {
+            // Whether the server still listens does not matter: the session ends either way.
+            let _ = self.poll_write_all(cx);
+            if let Stream::Tls(_) = self.stream {
+                let _ = Pin::new(&mut self.stream).poll_shutdown(cx);
+            }
+            Poll::Ready(())
+        })
+        .await;
     }
 }

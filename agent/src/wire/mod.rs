@@ -1,8 +1,9 @@
 //! `PostgreSQL`'s frontend protocol for the hot path.
 //!
 //! In reading order: bytes out ([`frontend`]), bytes in ([`backend`], [`fields`]), what can go wrong
-//! ([`error`]), one session (`connection`, over a `stream`), and how a session comes about
-//! (`connector`, `places`, `startup`, `scram`, `session_attrs`, `cancel`).
+//! ([`error`]), one session ([`Connection`], over a `stream`, read through its `inbox`), and how a session
+//! comes about ([`Connector`], `places`, `tls`, `startup`, `scram`, `session_attrs`) or is interrupted
+//! ([`CancelToken`]).
 //!
 //! Knows nothing of scripts, clients or statistics. Keeps: one write and one read system call a round
 //! trip, no allocation per transaction, no panic on anything that a server sends.

@@ -1,8 +1,8 @@
 //! Where and how to connect: the fully resolved target of a run.
 //!
 //! In reading order: what a target is (here, [`Tls`], [`Secret`]), and how it comes about as in libpq
-//! ([`resolve()`]): the options' names ([`keywords`]), a keyword string ([`conninfo`]) or a URI ([`uri`]), a
-//! service file ([`service`]), a password file ([`passfile`]), all looked up in [`Surroundings`].
+//! ([`resolve()`]): the options' names (`keywords`), a keyword string (`conninfo`) or a URI (`uri`), a
+//! service file (`service`), a password file (`passfile`), all looked up in [`Surroundings`].
 //!
 //! Reads neither environment nor files itself. Secrets print as `***` (I6).
 

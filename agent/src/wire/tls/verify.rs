@@ -272,3 +272,55 @@ fn authorities(roots: &Roots) -> Result<Vec<CertificateDer<'static>>, ConnectErr
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Made by the manual's commands: a root, and a certificate of version 1 for the common name
+    /// `old.example`; good from December 2026 for a hundred years.
+    const AUTHORITY: &str = include_str!("fixtures/authority.crt");
+    const SERVER: &str = include_str!("fixtures/version-1.crt");
+
+    fn verify(mode: SslMode, host: &str, server: &[u8], year: u64) -> Result<(), Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = Tls { mode, roots: Roots::Pem(AUTHORITY.to_owned()), ..Tls::default() };
+        let verifier = Verifier::new(&provider, Trust::of(mode, true), &tls).unwrap();
+        let now = UnixTime::since_unix_epoch(Duration::from_secs((year - 1970) * 31_556_952));
+        let name = ServerName::try_from(host.to_owned()).unwrap();
+        let server = CertificateDer::from(server.to_vec());
+        verifier.verify_server_cert(&server, &[], &name, &[], now).map(drop)
+    }
+
+    fn server() -> Vec<u8> {
+        certificates(SERVER, "fixture").unwrap().remove(0).to_vec()
+    }
+
+    #[test]
+    fn a_certificate_of_version_1_passes_by_signature_date_and_common_name() {
+        let server = server();
+        assert_eq!(verify(SslMode::VerifyCa, "anything", &server, 2030), Ok(()));
+        assert_eq!(verify(SslMode::VerifyFull, "old.example", &server, 2030), Ok(()));
+        let mismatch = verify(SslMode::VerifyFull, "new.example", &server, 2030).unwrap_err();
+        assert_eq!(
+            explain(&mismatch),
+            "server certificate for \"old.example\" does not match host name \"new.example\""
+        );
+    }
+
+    #[test]
+    fn it_is_refused_outside_of_its_dates_and_once_a_bit_of_it_changes() {
+        let server = server();
+        assert!(verify(SslMode::VerifyCa, "h", &server, 2020).is_err());
+        assert!(verify(SslMode::VerifyCa, "h", &server, 2200).is_err());
+        for at in 0..server.len() {
+            let mut changed = server.clone();
+            changed[at] ^= 1;
+            assert!(verify(SslMode::VerifyCa, "h", &changed, 2030).is_err(), "byte {at}");
+        }
+    }
+}

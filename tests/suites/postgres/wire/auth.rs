@@ -1,5 +1,7 @@
 //! Each method of authentication, with the right password, a wrong one, and none.
 
+use std::os::unix::fs::MetadataExt as _;
+
 use pgsurge_tests::postgres::{Postgres, Settings, Version};
 
 use super::{ask, block_on, connect, refusal, try_connect};
@@ -112,6 +114,28 @@ fn the_server_may_be_held_to_a_method() {
                 assert!(error.to_string().contains(&expected), "{error}");
             }
         }
+    });
+}
+
+#[test]
+fn a_unix_sockets_server_must_run_as_the_user_asked_for() {
+    let server = Postgres::start(Version::V15, &Settings::new());
+    let owner = std::fs::metadata(server.data_dir()).unwrap().uid();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let name_of = |wanted: &dyn Fn(u32) -> bool| {
+        users.lines().find_map(|line| {
+            let mut fields = line.split(':');
+            let (name, id) = (fields.next()?, fields.nth(1)?.parse().ok()?);
+            wanted(id).then(|| name.to_owned())
+        })
+    };
+    let (right, wrong) = (name_of(&|id| id == owner).unwrap(), name_of(&|id| id != owner).unwrap());
+    block_on(async {
+        connect(&format!("{} requirepeer={right}", server.conninfo())).await;
+        let error = refusal(&format!("{} requirepeer={wrong}", server.conninfo())).await;
+        assert_eq!(error.kind(), "peer");
+        let unknown = refusal(&format!("{} requirepeer=nobody-at-all", server.conninfo())).await;
+        assert!(unknown.to_string().contains("who is not a user"), "{unknown}");
     });
 }
 

@@ -1,6 +1,8 @@
 //! Mutual TLS: who may talk to whom, and what each side says when it may not.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
 
 use pgsurge_agent::session::{AgentOptions, Coordinator};
 use pgsurge_common::target::Secret;
@@ -9,7 +11,8 @@ use pgsurge_proto::tls::Identity;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
-use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 use super::SOON;
 use super::fake_load::FakeEngine;
@@ -30,6 +33,10 @@ impl Authority {
     fn sign(&self, name: &str, usage: ExtendedKeyUsagePurpose, trusts: &Self) -> Identity {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.extended_key_usages = vec![usage];
+        self.issue(&params, trusts)
+    }
+
+    fn issue(&self, params: &CertificateParams, trusts: &Self) -> Identity {
         let key = KeyPair::generate().unwrap();
         let cert = params.signed_by(&key, &self.0).unwrap();
         Identity::from_pem(trusts.0.pem(), cert.pem(), Secret::new(key.serialize_pem()))
@@ -41,6 +48,12 @@ impl Authority {
 
     fn agent(&self) -> Identity {
         self.sign("agent", ExtendedKeyUsagePurpose::ClientAuth, self)
+    }
+
+    fn expired(&self) -> Identity {
+        let mut params = CertificateParams::new(vec!["agent".to_owned()]).unwrap();
+        params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+        self.issue(&params, self)
     }
 }
 
@@ -73,6 +86,11 @@ async fn meet(coordinator: Option<Identity>, agent: Option<Identity>) -> (String
     let (fleet, address) = listen(coordinator).await;
     let agent = Agent::start(dialling(address, agent), &FakeEngine::default());
     let said = agent.exit().await.unwrap_err().to_string();
+    (said, complaint(&fleet).await)
+}
+
+/// What the coordinator says of whom it turned away.
+async fn complaint(fleet: &Fleet) -> String {
     let complaint = async {
         loop {
             let refused = fleet.gather(1, Duration::from_millis(10)).await.unwrap_err().refused;
@@ -81,8 +99,23 @@ async fn meet(coordinator: Option<Identity>, agent: Option<Identity>) -> (String
             }
         }
     };
-    let complaint = tokio::time::timeout(SOON, complaint).await.expect("both sides say something");
-    (said, complaint)
+    tokio::time::timeout(SOON, complaint).await.expect("the coordinator says something")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_gets_in_without_a_certificate() {
+    let authority = Authority::new();
+    let (fleet, address) = listen(Some(authority.coordinator())).await;
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(authority.0.der().clone()).unwrap();
+    let config =
+        rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let stranger = TcpStream::connect(address).await.unwrap();
+    let name = address.ip().into();
+    // The refusal comes after the client's own handshake, so this side may not have noticed yet.
+    let _stranger = TlsConnector::from(Arc::new(config)).connect(name, stranger).await;
+    let complaint = complaint(&fleet).await;
+    assert!(complaint.contains("the agent presented no certificate"), "{complaint}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -124,6 +157,13 @@ async fn each_way_to_be_refused_has_its_own_words_on_both_sides() {
             Some(ours.agent()),
             "the certificate of the coordinator was made for other names",
             "the agent does not accept the certificate of this coordinator",
+        ),
+        (
+            "a certificate of the past",
+            Some(ours.coordinator()),
+            Some(ours.expired()),
+            "for the coordinator the certificate of this agent has expired",
+            "the certificate of the agent has expired",
         ),
         (
             "an agent without TLS at a port with it",

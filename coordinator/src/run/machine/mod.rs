@@ -146,12 +146,16 @@ impl Machine {
         self.interrupts
     }
 
-    /// Takes an event that happened at `now`.
+    /// Takes an event that happened at `now`. Deadlines are looked at when the clock ticks, so that the cost
+    /// of everything else does not grow with the number of agents.
     pub fn step(&mut self, now: Duration, event: Event) -> Vec<Action> {
         let mut actions = Vec::new();
         self.advance(now);
         match event {
-            Event::Tick => {}
+            Event::Tick => {
+                self.look_for_silence(&mut actions);
+                self.look_at_deadlines(&mut actions);
+            }
             Event::Heard(agent) => self.heard(agent, &mut actions),
             Event::Interrupt => self.interrupt(&mut actions),
             Event::Leaving(agent, reason) => self.leaving(agent, reason, &mut actions),
@@ -170,8 +174,6 @@ impl Machine {
                 self.called_off(agent, attempt, begun, &mut actions);
             }
         }
-        self.look_for_silence(&mut actions);
-        self.look_at_deadlines(&mut actions);
         actions
     }
 

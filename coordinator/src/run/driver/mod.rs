@@ -164,8 +164,12 @@ impl Driver {
         }
     }
 
-    /// Tells the machine who was heard since the last tick.
+    /// Tells the machine who was heard since the last tick. Where agents have to wait for this run to take
+    /// what they sent, that says nothing of them.
     async fn hear(&mut self) {
+        if self.signs.len() >= EVENTS / 2 {
+            self.event(Event::Behind).await;
+        }
         for number in 0..self.seats.len() {
             let seat = &mut self.seats[number];
             let heard = seat.handle.last_heard();

@@ -11,6 +11,8 @@ use pgsurge_proto::message::Stop;
 pub enum Event {
     /// Time passed; comes several times a second.
     Tick,
+    /// The coordinator is behind with what agents sent it: their age is its own.
+    Behind,
     /// An agent gave a sign of life.
     Heard(AgentId),
     /// An agent has opened its sessions, or as many as it could.

@@ -156,6 +156,7 @@ impl Machine {
                 self.look_for_silence(&mut actions);
                 self.look_at_deadlines(&mut actions);
             }
+            Event::Behind => self.behind(),
             Event::Heard(agent) => self.heard(agent, &mut actions),
             Event::Interrupt => self.interrupt(&mut actions),
             Event::Leaving(agent, reason) => self.leaving(agent, reason, &mut actions),
@@ -226,6 +227,14 @@ impl Machine {
         agent.heard = now;
         if std::mem::take(&mut agent.unreachable) && agent.part == Part::Active {
             actions.push(Action::Note(Note::Back(id, silent)));
+        }
+    }
+
+    /// Nobody ages, but those that were silent before stay so until they are heard.
+    fn behind(&mut self) {
+        let now = self.now;
+        for agent in self.agents.iter_mut().filter(|agent| !agent.unreachable) {
+            (agent.heard, agent.delivered) = (now, now.max(agent.delivered));
         }
     }
 

@@ -65,6 +65,20 @@ fn a_coordinator_that_stood_still_does_not_call_off_what_all_have_taken() {
 }
 
 #[test]
+fn a_coordinator_that_is_behind_does_not_age_its_agents() {
+    let mut bench = running();
+    bench.alive = vec![];
+    for _ in 0..100 {
+        bench.event(Event::Behind);
+        let seen = bench.wait(s(0.9));
+        assert!(seen.iter().all(|(_, action)| matches!(action, Action::MeasureClock(_))));
+    }
+    let caught_up = bench.now;
+    let seen = bench.wait(s(20.0));
+    assert_eq!(at(&seen, is_lost), Some(caught_up + s(12.1)));
+}
+
+#[test]
 fn under_fail_the_loss_of_an_agent_drains_the_others() {
     let mut bench = Bench::new(Rules { on_agent_loss: OnAgentLoss::Fail, ..rules() }).running();
     let actions = bench.event(Event::Fault(B, "out of memory".into()));

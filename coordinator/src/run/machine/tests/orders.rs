@@ -42,6 +42,7 @@ fn alphabet() -> Vec<Next> {
     event(Event::Leaving(B, "told to".into()));
     event(Event::Fault(B, "broken".into()));
     event(Event::Expelled(B, "nonsense".into()));
+    event(Event::Behind);
     event(Event::Go);
     event(Event::Abort);
     event(Event::Interrupt);

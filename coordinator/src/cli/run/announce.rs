@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::Result;
-use pgsurge_common::target::Target;
+use pgsurge_common::target::{Address, Target};
 
 use crate::cli::bench::{BenchArgs, Format};
 use crate::cli::tell::{line, warning};
@@ -29,8 +29,12 @@ pub fn local_target(args: &BenchArgs, target: &Target) {
     if args.cluster.agents.is_some()
         && let Some(host) = target.local_host()
     {
+        let host = match &host.address {
+            Address::Unix(folder) => format!("socket in {}", folder.display()),
+            Address::Tcp { .. } => format!("host {host}"),
+        };
         warning(&format_args!(
-            "the target's host {host} means each agent's own host; agents elsewhere will not find it"
+            "the target's {host} means each agent's own host; agents elsewhere will not find it"
         ));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use pgsurge_proto::tls::Identity;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
@@ -10,7 +10,6 @@ use tokio::sync::mpsc;
 use super::{Surroundings, announce};
 use crate::cli::bench::{BenchArgs, TlsFiles, listen_address};
 use crate::fleet::{AgentHandle, Fleet, FleetOptions, Listen};
-use crate::run::Interrupts;
 
 /// Starts the agent inside this process, given where it "dials".
 pub type StartLocalAgent = Box<dyn FnOnce(mpsc::Sender<DuplexStream>) + Send>;
@@ -42,11 +41,7 @@ pub fn identity(files: &TlsFiles) -> Result<Option<Identity>> {
 }
 
 /// Waits for the agents asked for.
-pub async fn agents(
-    args: &BenchArgs,
-    fleet: &Fleet,
-    interrupts: &Interrupts,
-) -> Result<Vec<AgentHandle>> {
+pub async fn agents(args: &BenchArgs, fleet: &Fleet) -> Result<Vec<AgentHandle>> {
     let (wanted, wait) = match args.cluster.agents {
         Some(agents) => (agents as usize, args.cluster.agent_wait),
         None => (1, LOCAL_AGENT_WAIT),
@@ -54,8 +49,5 @@ pub async fn agents(
     if let (Some(agents), Some(address)) = (args.cluster.agents, fleet.local_addr()) {
         announce::waiting(agents, address);
     }
-    tokio::select! {
-        gathered = fleet.gather(wanted, wait) => gathered.context("not enough agents"),
-        () = interrupts.drain.cancelled() => bail!("interrupted while waiting for agents"),
-    }
+    fleet.gather(wanted, wait).await.context("not enough agents")
 }

@@ -12,7 +12,7 @@ mod watch;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::{Share, SplitBy, SplitRules, split};
@@ -35,6 +35,12 @@ const SESSIONS_GONE_WITHIN: Duration = Duration::from_secs(10);
 
 /// How long sessions of an earlier run may take to make room before the clients are refused.
 const ROOM_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long a cancel request may take on its way.
+const CANCELLED_WITHIN: Duration = Duration::from_secs(3);
+
+/// Events of a run that may wait to be printed; then the run waits.
+const EVENTS: usize = 256;
 
 /// Length of an interval; agents cut theirs to the same.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -63,6 +69,20 @@ pub async fn run(
     connection: &ConnectionArgs,
     surroundings: Surroundings,
 ) -> Result<ExitCode> {
+    match execute(args, connection, surroundings).await {
+        Err(error) if matches!(error.downcast_ref(), Some(RunError::Interrupted)) => {
+            tell::line(&error);
+            Ok(ExitCode::Interrupted)
+        }
+        other => other,
+    }
+}
+
+async fn execute(
+    args: BenchArgs,
+    connection: &ConnectionArgs,
+    surroundings: Surroundings,
+) -> Result<ExitCode> {
     announce::seed(&args);
     let draft = plan::workload(&args, args.scale.map_or(1, i64::from));
     let program = Program::compile(&draft)?;
@@ -71,7 +91,7 @@ pub async fn run(
     let interrupts = surroundings.interrupts.clone();
     let (fleet, fleet_options) = gather::open(&args, surroundings).await?;
 
-    let mut session = open_session(&target).await?;
+    let mut session = unless(&interrupts, open_session(&target)).await??;
     let mut facts = Facts::read(&mut session).await?;
     let tables = read_tables(&args, &mut session, &target).await?;
     let scale = tables.as_ref().map(|tables| tables.scale).or(args.scale).unwrap_or(1);
@@ -80,12 +100,12 @@ pub async fn run(
     refuse_too_many_clients(&args, &facts)?;
     let unwritable = |error| tell::warning(&format_args!("{:#}", anyhow::Error::from(error)));
     let folder = Folder::open(&args.cluster.results, &plan, INTERVAL, unwritable)?;
-    announce::banner(&args, &facts)?;
 
-    let agents = gather::agents(&args, &fleet, &interrupts).await?;
+    let agents = unless(&interrupts, gather::agents(&args, &fleet)).await??;
     let shares = shares(&args, &plan, &agents)?;
+    announce::banner(&args, &facts)?;
     if !args.no_vacuum {
-        upkeep(&mut session, args.vacuum_all, &mut std::io::stderr()).await;
+        vacuum(&args, &mut session, &plan.target, &interrupts).await?;
     }
     let counts_history = plan::adds_history(&plan.workload);
     let before = Before::read(session, &facts, counts_history).await?;
@@ -93,46 +113,65 @@ pub async fn run(
 
     let options = options(&args);
     let plan = Arc::new(plan);
-    let agents = agents.into_iter().zip(shares.iter().cloned()).collect();
+    let (events, receiver) = mpsc::channel(EVENTS);
     let spec = RunSpec {
         plan: Arc::clone(&plan),
-        agents,
+        agents: agents.into_iter().zip(shares).collect(),
         fleet: fleet_options,
         options: run::RunOptions {
             interval: INTERVAL,
             any_server: args.cluster.any_server,
             ..run::RunOptions::default()
         },
-        events: mpsc::channel(1).0,
+        events,
         interrupts,
     };
     let watch = watch::Watch::new(&plan, &options, folder, args.progress.is_none());
-    let (outcome, watched) = measure(spec, watch).await;
+    let watching = tokio::spawn(watch.until_the_end(receiver));
+    let outcome = load(spec).await;
+    let watched = watching.await.expect("watching a run does not panic");
     fleet.shutdown().await;
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(RunError::Interrupted) => return Ok(ExitCode::Interrupted),
-        Err(error) => return Err(error).context(announce::NOT_STARTED),
-    };
+    let outcome = outcome?;
     let aborted = outcome.aborted;
     let result = conclude(&plan, options, &program, outcome, &watched, observed).await;
     finish(&args, &result, watched.folder, aborted)
 }
 
-/// Opens the sessions and runs the load, with the events watched in a task of their own.
-async fn measure(
-    mut spec: RunSpec,
-    watch: watch::Watch,
-) -> (Result<RunOutcome, RunError>, watch::Watched) {
-    let (events, receiver) = mpsc::channel(256);
-    spec.events = events;
-    let watching = tokio::spawn(watch.until_the_end(receiver));
-    let outcome = match run::prepare(spec).await {
-        Ok(prepared) => prepared.measure().await,
-        Err(error) => Err(error),
-    };
-    let watched = watching.await.expect("watching a run does not panic");
-    (outcome, watched)
+/// Waits, unless the user wants no more of it.
+async fn unless<T>(
+    interrupts: &Interrupts,
+    waited_for: impl Future<Output = T>,
+) -> Result<T, RunError> {
+    tokio::select! {
+        done = waited_for => Ok(done),
+        () = interrupts.drain.cancelled() => Err(RunError::Interrupted),
+    }
+}
+
+/// The upkeep before a run. An interrupt also ends the statement in course, which would else go on.
+async fn vacuum(
+    args: &BenchArgs,
+    session: &mut Session,
+    target: &Target,
+    interrupts: &Interrupts,
+) -> Result<()> {
+    let canceller = session.canceller(target);
+    let work = async { upkeep(session, args.vacuum_all, &mut std::io::stderr()).await };
+    let done = unless(interrupts, work).await;
+    if done.is_err() {
+        // Whether or not the request arrives, the session ends.
+        let _ = tokio::time::timeout(CANCELLED_WITHIN, canceller.cancel()).await;
+    }
+    Ok(done?)
+}
+
+/// Opens the sessions, starts and measures.
+async fn load(spec: RunSpec) -> Result<RunOutcome> {
+    let started = async { run::prepare(spec).await?.measure().await };
+    started.await.map_err(|error| match error {
+        RunError::Interrupted => anyhow::Error::from(error),
+        other => anyhow::Error::from(other).context(announce::NOT_STARTED),
+    })
 }
 
 /// Looks at the target once more and puts everything together.

@@ -17,6 +17,7 @@ pub struct Watch {
     plan: std::sync::Arc<Plan>,
     options: Options,
     folder: Option<Folder>,
+    names_agents: bool,
     progress: Option<Progress>,
     bar: Option<Bar>,
     started: Option<Timestamp>,
@@ -43,6 +44,7 @@ impl Watch {
             plan: std::sync::Arc::clone(plan),
             options: options.clone(),
             folder,
+            names_agents: options.agents > 0,
             progress: None,
             bar: drawn.then(|| Bar::new(&plan.load, options.interval)),
             started: None,
@@ -56,7 +58,10 @@ impl Watch {
                 RunEvent::Ready => {}
                 RunEvent::Starts(instant) => self.starts(instant),
                 RunEvent::Interval(interval) => self.interval(&interval),
-                RunEvent::Notice { agent, notice } => self.say(&shown(&agent, &notice)),
+                RunEvent::Notice { agent, notice } => {
+                    let agent = self.names_agents.then_some(agent.as_str());
+                    self.say(&shown(agent, &notice));
+                }
                 RunEvent::Warning(text) => self.say(&format!("pgsurge: warning: {text}")),
                 RunEvent::Lost { agent, reason } => {
                     self.say(&format!("pgsurge: warning: agent {agent} was lost: {reason}"));
@@ -108,8 +113,8 @@ impl Watch {
 }
 
 /// Lines of the agent inside this process look like pgbench's own; others name their agent.
-fn shown(agent: &str, notice: &Notice) -> String {
-    let origin = if agent.is_empty() { String::new() } else { format!("{agent}: ") };
+fn shown(agent: Option<&str>, notice: &Notice) -> String {
+    let origin = agent.map(|name| format!("{name}: ")).unwrap_or_default();
     match notice.level {
         NoticeLevel::Raw => notice.text.clone(),
         NoticeLevel::Info => format!("pgsurge: {origin}{}", notice.text),

@@ -76,6 +76,8 @@ pub struct Hello {
     pub memory_bytes: u64,
     /// Files that it may have open, sessions included.
     pub fd_limit: u64,
+    /// It leaves after one run and is not to be planned with afterwards.
+    pub once: bool,
     /// The session that it comes back to, if it only lost its connection.
     pub resume: Option<Resume>,
 }

@@ -87,6 +87,7 @@ async fn an_agent_may_be_asked_to_come_again_later() {
         cores: 1,
         memory_bytes: 0,
         fd_limit: 0,
+        once: false,
         resume: None,
     };
     let (outgoing, messages) = mpsc::channel(1);

@@ -5,6 +5,8 @@ use std::num::NonZero;
 use pgsurge_proto::message::{Hello, Resume};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::AgentOptions;
+
 /// The host's own name, an agent's name unless it is given one.
 #[must_use]
 pub fn host_name() -> String {
@@ -25,18 +27,19 @@ pub fn raise_file_limit() {
 }
 
 /// Who dials.
-pub(super) fn hello(name: &str, resume: Option<Resume>) -> Hello {
+pub(super) fn hello(options: &AgentOptions, resume: Option<Resume>) -> Hello {
     let memory = rustix::system::sysinfo();
     // Both fields are machine words, which are 32 bits wide on some machines.
     #[allow(clippy::useless_conversion)]
     let memory_bytes = u64::from(memory.totalram).saturating_mul(memory.mem_unit.into());
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     Hello {
-        name: name.to_owned(),
+        name: options.name.clone(),
         software_version: env!("CARGO_PKG_VERSION").to_owned(),
         cores: u32::try_from(cores).unwrap_or(u32::MAX),
         memory_bytes,
         fd_limit: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
+        once: options.once,
         resume,
     }
 }

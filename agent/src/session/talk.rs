@@ -23,7 +23,7 @@ impl<E: Engine> Life<E> {
         }
         let run = self.run.as_ref().map(Run::ack);
         let resume = self.token.clone().map(|token| Resume { token, run });
-        let hello = host::hello(&self.options.name, resume);
+        let hello = host::hello(&self.options, resume);
         let dialler = self.dialler.clone();
         let pause = if self.last_error.is_empty() {
             Duration::ZERO

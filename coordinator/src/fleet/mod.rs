@@ -210,9 +210,7 @@ impl Fleet {
     #[must_use]
     pub fn free(&self) -> Vec<AgentHandle> {
         let registry = self.hub.lock();
-        let free = registry.agents.iter().filter(|(_, agent)| {
-            agent.link.is_some() && agent.clock.is_some() && agent.run.is_none()
-        });
+        let free = registry.agents.iter().filter(|(_, agent)| agent.is_free());
         free.map(|(key, agent)| AgentHandle::new(Arc::clone(&self.hub), *key, agent.facts.clone()))
             .collect()
     }

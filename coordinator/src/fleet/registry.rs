@@ -67,6 +67,10 @@ pub(super) struct Agent {
     pub last_heard: Instant,
     pub clock: Option<ClockReading>,
     pub run: Option<RunLink>,
+    /// It leaves after its first run.
+    once: bool,
+    /// It has served one.
+    served: bool,
     round: Option<ClockRound>,
     probes: u64,
     probed_ns: u64,
@@ -109,7 +113,8 @@ impl Registry {
         self.agents.retain(|_, agent| {
             agent.link.is_some() || agent.run.is_some() || agent.facts.name != hello.name
         });
-        let Hello { name, software_version, cores, memory_bytes, fd_limit, resume: _ } = hello;
+        let Hello { name, software_version, cores, memory_bytes, fd_limit, once, resume: _ } =
+            hello;
         let name = self.free_name(name);
         let facts = AgentFacts { name, software_version, cores, memory_bytes, fd_limit, peer };
         let agent = Agent {
@@ -120,6 +125,8 @@ impl Registry {
             last_heard: Instant::now(),
             clock: None,
             run: None,
+            once,
+            served: false,
             round: None,
             probes: 0,
             probed_ns: 0,
@@ -172,6 +179,12 @@ impl Agent {
         Some(Ack { run: run.id.clone(), number: run.inbox.received() })
     }
 
+    /// It can take part in a run.
+    pub fn is_free(&self) -> bool {
+        let leaves = self.once && self.served;
+        self.link.is_some() && self.clock.is_some() && self.run.is_none() && !leaves
+    }
+
     /// Sends what may be lost.
     pub fn send(&mut self, message: CoordinatorMessage) {
         if let Some(link) = &self.link {
@@ -221,7 +234,7 @@ impl Agent {
         let Some(run) = self.run.as_mut().filter(|run| run.id == ack.run) else { return };
         run.outbox.acknowledge(ack.number);
         if run.released && run.outbox.is_empty() {
-            self.run = None;
+            (self.run, self.served) = (None, true);
         }
     }
 

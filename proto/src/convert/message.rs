@@ -84,7 +84,7 @@ impl TryFrom<wire::CoordinatorMessage> for CoordinatorMessage {
 
 impl From<Hello> for wire::Hello {
     fn from(hello: Hello) -> Self {
-        let Hello { name, software_version, cores, memory_bytes, fd_limit, resume } = hello;
+        let Hello { name, software_version, cores, memory_bytes, fd_limit, once, resume } = hello;
         let resume = resume.map(|Resume { token, run }| {
             let (run_id, commands_received) = from_ack(run);
             wire::Resume { token: token.0, run_id, commands_received }
@@ -96,6 +96,7 @@ impl From<Hello> for wire::Hello {
             cores,
             memory_bytes,
             fd_limit,
+            once,
             resume,
         }
     }
@@ -121,6 +122,7 @@ impl TryFrom<wire::Hello> for Hello {
             cores: wire.cores.max(1),
             memory_bytes: wire.memory_bytes,
             fd_limit: wire.fd_limit,
+            once: wire.once,
             resume: resume.transpose()?,
         })
     }

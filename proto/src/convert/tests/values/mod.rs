@@ -181,15 +181,11 @@ fn command() -> impl Strategy<Value = Command> {
 
 pub(super) fn agent_message() -> impl Strategy<Value = AgentMessage> {
     let resume = (token(), of(ack())).prop_map(|(token, run)| Resume { token, run });
-    let hello = ("[^\\p{C}]{1,30}", ".*", 1..u32::MAX, any::<u64>(), any::<u64>(), of(resume))
-        .prop_map(|(name, software_version, cores, memory_bytes, fd_limit, resume)| Hello {
-            name,
-            software_version,
-            cores,
-            memory_bytes,
-            fd_limit,
-            resume,
-        });
+    let hello =
+        ("[^\\p{C}]{1,30}", ".*", 1..u32::MAX, any::<u64>(), any::<(u64, bool)>(), of(resume))
+            .prop_map(|(name, software_version, cores, memory_bytes, (fd_limit, once), resume)| {
+                Hello { name, software_version, cores, memory_bytes, fd_limit, once, resume }
+            });
     let echo = any::<(u64, u32, u32)>().prop_map(|(probe, received, stay)| ClockEcho {
         probe,
         received_ns: received.into(),

@@ -8,6 +8,7 @@ mod fixture;
 mod hosts;
 mod latency;
 mod loss;
+mod memory;
 mod one_report;
 mod randomness;
 mod report;

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pgsurge_tests::sources::{Source, repository, rust_sources, scripts};
@@ -203,10 +203,13 @@ fn every_script_says_what_it_is_and_stops_at_errors() {
 fn documents_name_only_files_that_exist() {
     let mut broken = Vec::new();
     for Source { path, text } in pgsurge_tests::sources::documents() {
-        for word in text.split('`').skip(1).step_by(2).filter(|w| is_path_of_this_tree(w)) {
-            if !repository().join(word.trim_end_matches('/')).exists() {
-                broken.push(format!("{path}: names {word}, which does not exist"));
-            }
+        let words = text.split('`').skip(1).step_by(2).filter(|word| is_path_of_this_tree(word));
+        let beside = Path::new(&path).parent().unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let links = links.filter(|link| !link.is_empty() && !link.contains("://"));
+        let named = words.map(PathBuf::from).chain(links.map(|link| beside.join(link)));
+        for missing in named.filter(|named| !repository().join(named).exists()) {
+            broken.push(format!("{path}: names {}, which does not exist", missing.display()));
         }
     }
     assert_none(&broken);

@@ -9,10 +9,22 @@ pub struct Case {
     pub options: &'static [&'static str],
     /// Sessions.
     pub clients: u32,
+    /// How much is done.
+    pub work: Work,
     /// Against the fake server, whose speed is no limit, in place of PostgreSQL.
     pub is_ceiling: bool,
     /// The goals: ratios of pgsurge to pgbench.
     pub reach: Reach,
+}
+
+/// How much a run does.
+#[derive(Debug)]
+pub enum Work {
+    /// As many seconds as were asked for.
+    Time,
+    /// So many transactions of each client for each second that was asked for. pgbench counts the time it takes to
+    /// connect as part of `-T`; with many clients only an equal number of transactions is equal work.
+    Transactions(u32),
 }
 
 /// Goals; absent means that the figure is shown and no goal is set.
@@ -39,7 +51,8 @@ const fn on_postgres(
     clients: u32,
     reach: Reach,
 ) -> Case {
-    Case { name, options, clients, is_ceiling: false, reach }
+    let work = if clients < 100 { Work::Time } else { Work::Transactions(15) };
+    Case { name, options, clients, work, is_ceiling: false, reach }
 }
 
 /// All of them, in the order of the table.
@@ -56,6 +69,7 @@ pub const CASES: &[Case] = &[
         name: "ceiling prepared 16",
         options: &["-M", "prepared", "-f"],
         clients: 16,
+        work: Work::Time,
         is_ceiling: true,
         reach: NONE,
     },

@@ -12,7 +12,7 @@ use pgsurge_tests::program::beside_this_test;
 use pgsurge_tests::usage::{self, Usage};
 use serde::Serialize;
 
-use super::cases::Case;
+use super::cases::{Case, Work};
 
 const SCALE: &str = "10";
 
@@ -124,7 +124,11 @@ impl Bench {
         let port = self.server.port().to_string();
         let port = if case.is_ceiling { &self.fake_port } else { &port };
         command.args(["-h", "127.0.0.1", "-U", "postgres", "-p", port, "-n", "-j", "1"]);
-        command.args(["-c", &case.clients.to_string(), "-T", &self.seconds.to_string()]);
+        let (option, amount) = match case.work {
+            Work::Time => ("-T", self.seconds),
+            Work::Transactions(each_second) => ("-t", each_second * self.seconds),
+        };
+        command.args(["-c", &case.clients.to_string(), option, &amount.to_string()]);
         command.args(case.options);
         if case.is_ceiling {
             command.arg(&self.script);

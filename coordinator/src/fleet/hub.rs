@@ -69,9 +69,12 @@ impl Hub {
         self.changed.notify_waiters();
     }
 
-    /// Ends all streams.
-    pub fn forget_all(&self) {
-        self.lock().agents.clear();
+    /// Ends all streams and takes nobody any more: a connection that outlives the server by a moment must
+    /// not attach an agent to a coordinator that is gone.
+    pub fn close(&self) {
+        let mut registry = self.lock();
+        registry.closed = true;
+        registry.agents.clear();
     }
 
     /// Says once per heartbeat that the coordinator is there, and forgets who left.
@@ -113,6 +116,9 @@ impl Hub {
         let now_ns = self.now_ns();
         let resume = hello.resume.clone();
         let mut registry = self.lock();
+        if registry.closed {
+            return Err(Refusal::Later("the coordinator is leaving".into()));
+        }
         let known = resume.as_ref().and_then(|resume| registry.by_token(&resume.token));
         let key = known.unwrap_or_else(|| registry.admit(hello, peer.address, token));
         let agent = registry.agents.get_mut(&key).expect("found or admitted just above");

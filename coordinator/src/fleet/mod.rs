@@ -218,7 +218,7 @@ impl Fleet {
     /// Lets released agents go and closes the port. Bounded, whatever agents do.
     pub async fn shutdown(mut self) {
         let _ = timeout(RELEASED_WITHIN, self.released()).await;
-        self.hub.forget_all();
+        self.hub.close();
         drop(self.stop.take());
         if let Some(server) = self.tasks.first_mut() {
             let _ = timeout(CLOSED_WITHIN, server).await;
@@ -242,7 +242,7 @@ impl Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.hub.forget_all();
+        self.hub.close();
         for task in &self.tasks {
             task.abort();
         }

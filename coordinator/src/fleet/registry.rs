@@ -99,6 +99,8 @@ impl RunLink {
 pub(super) struct Registry {
     pub agents: BTreeMap<Key, Agent>,
     last_key: Key,
+    /// Nobody is taken any more.
+    pub closed: bool,
 }
 
 impl Registry {

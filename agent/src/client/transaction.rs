@@ -8,7 +8,7 @@ use pgsurge_common::stats::Phase;
 
 use super::life::Client;
 use super::trouble::{Abort, LOST, SqlError, Why};
-use crate::load::Notice;
+use crate::load::{Notice, Stop};
 use crate::worker::{Ended, RunTime};
 
 /// What is known of a transaction under way.
@@ -133,8 +133,11 @@ impl Client<'_> {
         format!("client {client} {what} (try {}{most}{})", this.tries, used.unwrap_or_default())
     }
 
-    /// The server or the system reported an error.
+    /// The server or the system reported an error. What comes of being cut off is none of theirs.
     pub(super) fn note_error(&self, phase: Phase, kind: &str) {
+        if self.station.stopping() == Some(Stop::Now) {
+            return;
+        }
         let now = self.station.now();
         self.station.recorder.borrow_mut().error(phase, now, kind);
     }

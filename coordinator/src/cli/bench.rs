@@ -212,6 +212,13 @@ impl Collected {
             ));
         }
         args.cluster.check()?;
+        if let Some(agents) = args.cluster.agents.filter(|&agents| agents > args.clients) {
+            return Err(UsageError::new(format!(
+                "{} clients cannot be spread over {agents} agents: each needs one",
+                args.clients
+            ))
+            .hint("raise -c or lower --agents"));
+        }
         Ok(self.args)
     }
 }
@@ -309,7 +316,8 @@ mod tests {
             ("--max-tries 0", "an unlimited number of transaction tries can only be used with"),
             ("--tls-ca x", "--tls-ca, --tls-cert and --tls-key must be given together"),
             ("--lease 1", "--lease must be at least 2 seconds"),
-            ("--agents 2 --listen nowhere", "invalid value \"nowhere\" for option --listen"),
+            ("-c 2 --agents 2 --listen nowhere", "invalid value \"nowhere\" for option --listen"),
+            ("-c 2 --agents 3", "2 clients cannot be spread over 3 agents: each needs one"),
             ("--format xml", "invalid value \"xml\" for option --format: expected text or json"),
         ] {
             let error = fold(args).unwrap_err();

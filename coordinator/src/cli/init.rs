@@ -8,6 +8,7 @@ use pgsurge_common::outcome::ExitCode;
 use super::connection::ConnectionArgs;
 use super::read::{CommandLine, Given};
 use super::table::Group;
+use super::tell;
 use super::usage::UsageError;
 use super::values::{count, integer};
 use crate::init::{Console, Options, PartitionMethod, Partitioning, Step, Style};
@@ -50,9 +51,15 @@ pub async fn init(
 ) -> Result<ExitCode> {
     let target = super::target::resolve_target(connection)?;
     let style = if io::stderr().is_terminal() { Style::Terminal } else { Style::Lines };
+    let interrupted = interrupts.drain.clone();
     let console = Console { err: &mut io::stderr(), style, cancel: interrupts.drain };
-    crate::init::init(&target, &args.into(), console).await?;
-    Ok(ExitCode::Done)
+    match crate::init::init(&target, &args.into(), console).await {
+        Err(error) if interrupted.is_cancelled() => {
+            tell::error(&error.into());
+            Ok(ExitCode::Interrupted)
+        }
+        outcome => Ok(outcome.map(|()| ExitCode::Done)?),
+    }
 }
 
 impl From<InitArgs> for Options {

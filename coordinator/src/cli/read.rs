@@ -50,6 +50,7 @@ impl CommandLine {
             })
             .filter_map(|opt| Some((opt, variable(&opt.env()?)?)))
             .filter(|(opt, value)| opt.value.is_some() || is_set(value))
+            .filter(|(opt, _)| !line.given.iter().any(|given| overrides(given.opt, opt)))
             .map(|(opt, value)| Given { opt, value })
             .collect::<Vec<_>>();
         line.given.splice(0..0, from_environment);
@@ -97,6 +98,18 @@ impl CommandLine {
         }
         Ok(())
     }
+}
+
+/// Whether an option of the command line makes the variable of another one void: because it is the same, or
+/// because only one of the two can count. Scripts add up among themselves, but not with those of variables.
+fn overrides(given: &Opt, of_variable: &Opt) -> bool {
+    const RIVALS: [&[&str]; 3] = [
+        &["transactions", "time"],
+        &["builtin", "file", "skip-some-updates", "select-only"],
+        &["results", "no-results"],
+    ];
+    let rivals = |names: &&[&str]| names.contains(&given.long) && names.contains(&of_variable.long);
+    (given.long == of_variable.long && given.long != "define") || RIVALS.iter().any(rivals)
 }
 
 /// A flag's variable counts unless it plainly says no, so that a manifest can switch it off.
@@ -173,6 +186,22 @@ mod tests {
     }
 
     #[test]
+    fn an_argument_beats_the_variable_of_its_rival() {
+        let variable = |name: &str| match name {
+            "PGSURGE_TIME" | "PGSURGE_CLIENT" => Some("7".to_owned()),
+            "PGSURGE_BUILTIN" => Some("simple".to_owned()),
+            "PGSURGE_DEFINE" => Some("a=1".to_owned()),
+            _ => None,
+        };
+        let args = ["-S", "-t", "1", "-D", "b=2"].map(OsString::from);
+        let line = CommandLine::read(args, variable).unwrap();
+        assert_eq!(
+            shown(&line),
+            ["client=7", "define=a=1", "select-only=", "transactions=1", "define=b=2"]
+        );
+    }
+
+    #[test]
     fn variables_come_before_arguments_and_only_for_the_mode() {
         let variable = |name: &str| match name {
             "PGSURGE_CLIENT" => Some("7".to_owned()),
@@ -181,7 +210,7 @@ mod tests {
             _ => None,
         };
         let line = CommandLine::read(["-c", "9"].map(OsString::from), variable).unwrap();
-        assert_eq!(shown(&line), ["client=7", "client=9"]);
+        assert_eq!(shown(&line), ["client=9"]);
         let line = CommandLine::read(["-i"].map(OsString::from), variable).unwrap();
         assert_eq!(shown(&line), ["quiet=", "initialize="].map(|s| s.replace("quiet=", "quiet=1")));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
-use pgsurge_common::stats::{ConnectStats, StatementStats, Totals};
+use pgsurge_common::stats::{ConnectStats, Histogram, StatementStats, Totals};
 
 use super::{
     AgentResult, Clock, Digests, Lost, Merged, Options, RunResult, ServerResult, StatementResult,
@@ -65,6 +65,7 @@ impl RunResult {
             plan, digests, options, started, connections, commands, server, status, ..
         } = parts;
         let (agents, merged) = (parts.agents, parts.merged);
+        let connections = sessions(&plan, connections);
         let totals: Vec<&Totals> = merged.agents.iter().filter_map(|a| a.totals.as_ref()).collect();
         let timeline = TimelineEntry::list(&merged.timeline);
         let statements = statements(&commands, &totals);
@@ -118,13 +119,25 @@ fn agent((known, merged): (AgentPart, merge::AgentMerged)) -> AgentResult {
     }
 }
 
+/// Under `-C` an agent opens one session as a proof that it can; the clients are those of the plan, and
+/// their connections are counted with the transactions that they precede.
+fn sessions(plan: &Plan, connections: ConnectStats) -> ConnectStats {
+    if !plan.load.connect_per_transaction {
+        return connections;
+    }
+    let clients = plan.load.clients;
+    ConnectStats { wanted: clients, obtained: clients, latency: Histogram::new(), ..connections }
+}
+
 /// From the common start to the end of the last transaction. Agents that were lost cannot say when
-/// theirs was; if none can, it is the end of the last interval that holds any.
+/// theirs was; if none can, it is the end of the last interval that holds any. Where none ended at all it is
+/// the time that the load was on.
 fn duration(totals: &[&Totals], timeline: &[TimelineEntry]) -> Duration {
-    if let Some(last) = totals.iter().map(|t| t.last_end_us).max() {
+    if let Some(last) = totals.iter().map(|t| t.last_end_us).max().filter(|&last| last > 0) {
         return Duration::from_micros(last);
     }
-    let last = timeline.iter().rev().find(|entry| entry.transactions + entry.failed > 0);
+    let ended = |entry: &&TimelineEntry| entry.transactions + entry.failed > 0;
+    let last = timeline.iter().rev().find(ended).or(timeline.last());
     Duration::from_secs_f64(last.map_or(0.0, |entry| entry.t_s + entry.width_s))
 }
 
@@ -243,6 +256,6 @@ mod tests {
     #[test]
     fn without_any_agents_own_word_the_intervals_tell_how_long_it_was() {
         assert_eq!(run(10, &[0, 1]).merged.duration, Duration::from_secs(2));
-        assert_eq!(run(0, &[0, 1]).merged.duration, Duration::ZERO);
+        assert_eq!(run(0, &[0, 1]).merged.duration, Duration::from_secs(2));
     }
 }

@@ -82,7 +82,7 @@ fn agent_row(run: &RunResult, agent: &AgentResult) -> Vec<String> {
     );
     row.push(format!("±{:.3}", agent.clock.error_us as f64 / 1000.0));
     if let Some(lost) = &agent.lost {
-        row.push(format!("lost at {:.1} s", lost.at_s));
+        row.push(format!("lost, heard until {:.1} s", lost.at_s));
     } else if agent.left.is_some() {
         row.push("left".into());
     }

@@ -130,16 +130,18 @@ fn writes_history(script: &ScriptSource) -> bool {
 /// Equality where all that was begun has been seen to end; otherwise what was broken off may have
 /// been committed without a report.
 fn compare(run: &RunResult, server: &ServerCount, fleet: Result<u64, String>) -> Comparison {
+    let fleet = match fleet {
+        Err(reason) => return Comparison::NotCheckable(reason),
+        Ok(fleet) => fleet,
+    };
     let (server, alone) = match server {
         ServerCount::Counted(n) => (*n, true),
         ServerCount::CountedAmongOthers(n) => (*n, false),
         ServerCount::NotCheckable(reason) => return Comparison::NotCheckable(reason.clone()),
     };
-    match fleet {
-        Err(reason) => Comparison::NotCheckable(reason),
-        Ok(fleet) if alone && run.status == Status::Complete && run.merged.aborted_clients == 0 => {
-            Comparison::Exactly { server, fleet }
-        }
-        Ok(fleet) => Comparison::AtLeast { server, fleet },
+    if alone && run.status == Status::Complete && run.merged.aborted_clients == 0 {
+        Comparison::Exactly { server, fleet }
+    } else {
+        Comparison::AtLeast { server, fleet }
     }
 }

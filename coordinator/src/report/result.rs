@@ -63,10 +63,13 @@ impl RunResult {
     }
 
     /// From the first agent's first transaction to the last agent's, each against its due time;
-    /// unknown without agents that said so.
+    /// unknown if one of them could not say.
     #[must_use]
     pub fn start_spread_us(&self) -> Option<u64> {
         let offsets = || self.agents.iter().filter_map(AgentResult::start_offset_us);
+        if offsets().count() < self.agents.len() {
+            return None;
+        }
         Some(offsets().max()?.abs_diff(offsets().min()?))
     }
 

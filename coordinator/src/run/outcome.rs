@@ -53,7 +53,7 @@ pub struct AgentOutcome {
 /// The loss of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
-    /// Seconds since the measured part began; negative if before.
+    /// When it was last heard, in seconds since the measured part began; negative if before.
     pub at_s: f64,
     /// What was seen.
     pub reason: String,

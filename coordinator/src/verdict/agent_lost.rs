@@ -9,7 +9,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
 
 fn gone(agent: &AgentEvidence) -> Option<Finding> {
     let how = match (&agent.lost, &agent.left) {
-        (Some((at_s, reason)), _) => format!("was lost at {at_s:.1} s: {reason}"),
+        (Some((at_s, reason)), _) => format!("was lost, heard until {at_s:.1} s: {reason}"),
         (None, Some(reason)) => format!("left before the end: {reason}"),
         (None, None) => return None,
     };
@@ -35,7 +35,7 @@ mod tests {
         let findings = check(&evidence);
         assert_eq!(findings[0].severity, Severity::Invalid);
         assert_eq!(findings[0].agent.as_deref(), Some("one"));
-        assert!(findings[0].message.contains("lost at 12.2 s: silent for 11.0 s"));
+        assert!(findings[0].message.contains("heard until 12.2 s: silent for 11.0 s"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod watch;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::{Share, SplitBy, SplitRules, split};
@@ -91,7 +91,8 @@ async fn execute(
     let interrupts = surroundings.interrupts.clone();
     let (fleet, fleet_options) = gather::open(&args, surroundings).await?;
 
-    let mut session = unless(&interrupts, open_session(&target)).await??;
+    let patience = args.cluster.connect.timeout;
+    let mut session = unless(&interrupts, open_session(&target, patience)).await??;
     let mut facts = Facts::read(&mut session).await?;
     let tables = read_tables(&args, &mut session, &target).await?;
     let scale = tables.as_ref().map(|tables| tables.scale).or(args.scale).unwrap_or(1);
@@ -113,6 +114,7 @@ async fn execute(
 
     let options = options(&args);
     let plan = Arc::new(plan);
+    let abort = interrupts.abort.clone();
     let (events, receiver) = mpsc::channel(EVENTS);
     let spec = RunSpec {
         plan: Arc::clone(&plan),
@@ -130,7 +132,11 @@ async fn execute(
     let watching = tokio::spawn(watch.until_the_end(receiver));
     let outcome = load(spec).await;
     let watched = watching.await.expect("watching a run does not panic");
-    fleet.shutdown().await;
+    // A second signal does not wait for agents to say goodbye.
+    tokio::select! {
+        () = fleet.shutdown() => {}
+        () = abort.cancelled() => {}
+    }
     let outcome = outcome?;
     let aborted = outcome.aborted;
     let result = conclude(&plan, options, &program, outcome, &watched, observed).await;
@@ -212,10 +218,13 @@ fn finish(
     Ok(if aborted { ExitCode::ClientsUnfinished } else { result.exit_code })
 }
 
-async fn open_session(target: &Target) -> Result<Session> {
-    Session::open(target).await.map_err(|error| {
-        anyhow::Error::from(error).context("could not create connection for setup")
-    })
+/// The connection that looks at the target; one that takes the connection and never answers is given up.
+async fn open_session(target: &Target, patience: Duration) -> Result<Session> {
+    const FAILED: &str = "could not create connection for setup";
+    match tokio::time::timeout(patience, Session::open(target)).await {
+        Ok(opened) => Ok(opened.context(FAILED)?),
+        Err(_) => bail!("{FAILED}: {target} did not answer within {} s", patience.as_secs_f64()),
+    }
 }
 
 /// Scale and partitions, which only built-in scripts rely on.

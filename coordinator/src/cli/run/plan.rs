@@ -55,7 +55,8 @@ pub fn adds_history(workload: &Workload) -> bool {
 /// A name that sorts by time and that two runs begun in one second do not share.
 fn run_id() -> RunId {
     let now = Timestamp::now();
+    let micros = now.subsec_nanosecond().unsigned_abs() / 1000;
     let time = now.strftime("%Y%m%dT%H%M%SZ");
-    let name = format!("{time}-{:x}{:05x}", std::process::id(), now.subsec_microsecond());
+    let name = format!("{time}-{:05x}{:x}", micros, std::process::id());
     RunId::new(name).expect("digits, letters and dashes only")
 }

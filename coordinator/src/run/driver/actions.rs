@@ -99,7 +99,7 @@ impl Driver {
     }
 
     async fn lost(&mut self, agent: AgentId, reason: String) {
-        let at_s = self.measured_s();
+        let at_s = self.last_heard_s(agent);
         self.seat(agent).lost = Some(Loss { at_s, reason: reason.clone() });
         self.mark(agent, Merger::lost).await;
         let agent = self.name(agent);

@@ -205,6 +205,12 @@ impl Driver {
         let begin = self.started.unwrap_or_default() + self.spec.plan.load.warmup;
         now(&self.seats).as_secs_f64() - begin.as_secs_f64()
     }
+
+    /// The same of an agent's last sign of life: when its load was last known to be on.
+    fn last_heard_s(&self, agent: AgentId) -> f64 {
+        let heard = self.seats.get(agent.0 as usize).and_then(|seat| seat.heard);
+        self.measured_s() - heard.map_or(0.0, |heard| heard.elapsed().as_secs_f64())
+    }
 }
 
 impl Drop for Driver {

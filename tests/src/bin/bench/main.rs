@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::Parser;
 
 use cases::{CASES, Case};
-use rounds::{Bench, Tool};
+use rounds::{Bench, Choice, Tool};
 
 /// Compares pgsurge with pgbench and prints a table and JSON.
 #[derive(Parser)]
@@ -28,6 +28,9 @@ struct Arguments {
     /// Major version of the server: 15 or 18.
     #[arg(long, default_value_t = 15)]
     server: u32,
+    /// Connect by TCP on loopback in place of the unix socket.
+    #[arg(long)]
+    tcp: bool,
     /// Also compare with pgbench 18, if it is there.
     #[arg(long)]
     pgbench_18: bool,
@@ -41,7 +44,12 @@ fn main() -> std::io::Result<()> {
     let mut tools = vec![Tool::Pgsurge, Tool::Pgbench15];
     tools.extend(arguments.pgbench_18.then_some(Tool::Pgbench18));
     let chosen: Vec<&Case> = CASES.iter().filter(|c| c.name.contains(&arguments.case)).collect();
-    let bench = Bench::start(arguments.server, tools, arguments.seconds);
+    let bench = Bench::start(Choice {
+        server: arguments.server,
+        tools,
+        seconds: arguments.seconds,
+        over_tcp: arguments.tcp,
+    });
     let mut results = Vec::new();
     writeln!(stdout(), "{}", table::header())?;
     for case in chosen {

@@ -66,12 +66,26 @@ pub struct Bench {
     _folder: tempfile::TempDir,
     tools: Vec<Tool>,
     seconds: u32,
+    over_tcp: bool,
+}
+
+/// What is chosen for all cases.
+pub struct Choice {
+    /// Major version of the server.
+    pub server: u32,
+    /// Who takes part.
+    pub tools: Vec<Tool>,
+    /// Length of a run.
+    pub seconds: u32,
+    /// By TCP, not by the unix socket.
+    pub over_tcp: bool,
 }
 
 impl Bench {
     /// Starts the servers and fills the tables.
-    pub fn start(major: u32, tools: Vec<Tool>, seconds: u32) -> Self {
-        let version = Version::ALL.into_iter().find(|v| v.major() == major);
+    pub fn start(choice: Choice) -> Self {
+        let Choice { server, tools, seconds, over_tcp } = choice;
+        let version = Version::ALL.into_iter().find(|v| v.major() == server);
         let version = version.expect("the server is 15 or 18");
         let settings = Settings::new().connections(1050).set("shared_buffers", "256MB");
         let server = Postgres::start(version, &settings);
@@ -85,7 +99,7 @@ impl Bench {
         let fake = Running::start_with_input("fake server", &mut fake, Stdio::piped());
         let address = fake.wait_for_stdout("listening on", Duration::from_secs(10));
         let fake_port = address.rsplit(':').next().unwrap_or_default().to_owned();
-        Self { server, fake, fake_port, script, _folder: folder, tools, seconds }
+        Self { server, fake, fake_port, script, _folder: folder, tools, seconds, over_tcp }
     }
 
     /// Runs a case in turns; who begins changes from round to round.
@@ -123,7 +137,12 @@ impl Bench {
         };
         let port = self.server.port().to_string();
         let port = if case.is_ceiling { &self.fake_port } else { &port };
-        command.args(["-h", "127.0.0.1", "-U", "postgres", "-p", port, "-n", "-j", "1"]);
+        command.args(["-U", "postgres", "-p", port, "-n", "-j", "1", "-h"]);
+        if self.over_tcp || case.is_ceiling {
+            command.arg("127.0.0.1");
+        } else {
+            command.arg(self.server.socket_dir());
+        }
         let (option, amount) = match case.work {
             Work::Time => ("-T", self.seconds),
             Work::Transactions(each_second) => ("-t", each_second * self.seconds),

@@ -1,6 +1,8 @@
 //! One merged report from several agents, checked against what the server knows.
 
-use pgsurge_tests::cluster::{Cluster, Run, pgsurge};
+use std::time::Duration;
+
+use pgsurge_tests::cluster::{Cluster, Report, Run, pgsurge};
 use pgsurge_tests::fake_server::{Behaviour, FakeServer};
 use pgsurge_tests::postgres::Settings;
 use pgsurge_tests::process::Running;
@@ -67,19 +69,33 @@ fn agents_serve_one_run_after_another_and_once_means_once() {
 #[test]
 fn agents_may_be_there_before_the_coordinator_and_come_after_it() {
     let world = World::with_tables();
+    assert_adds_up(&with_an_early_and_a_late_agent(&world.uri, Duration::ZERO));
+}
+
+/// The minutes themselves are what is tested: neither the agent's back-off nor any deadline of the
+/// coordinator may have run out by then.
+#[test]
+fn agents_a_minute_early_and_a_minute_late_make_one_run() {
+    let server = FakeServer::start(Behaviour::default());
+    with_an_early_and_a_late_agent(&server.uri(), Duration::from_secs(60));
+}
+
+fn with_an_early_and_a_late_agent(uri: &str, pause: Duration) -> Report {
     let mut cluster = Cluster::start(1);
     // It has found nobody and dials again.
     cluster.agent(0).wait_for_stderr("trying again", PATIENCE);
-    let arguments = ["-c", "4", "-t", "5", "-S", "-n", "--agent-wait", "180", &world.uri];
+    std::thread::sleep(pause);
+    let arguments = ["-c", "4", "-t", "5", "-S", "-n", "--agent-wait", "180", uri];
     let mut run = cluster.run(&arguments);
     run.command.args(["--agents", "2"]);
     let run = run.start();
     cluster.agent(0).wait_for_stderr("attached", PATIENCE);
+    std::thread::sleep(pause);
     let late = cluster.agent_arguments("late");
     cluster.add(pgsurge(&late));
     let report = run.finish(PATIENCE).expect_code(0);
     assert_eq!(report.summary()["agents"].as_array().unwrap().len(), 2);
-    assert_adds_up(&report);
+    report
 }
 
 #[test]

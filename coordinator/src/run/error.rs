@@ -65,11 +65,16 @@ pub enum RunError {
     },
 }
 
-/// The kinds of errors with their numbers, and one of them in full.
+/// The kinds of errors with their numbers, one of them in full, and what can be done.
 fn reasons(connect: &ConnectStats) -> String {
     let kinds: Vec<_> =
         connect.errors.0.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let example = connect.example.as_ref().map(|example| format!(": {example}"));
-    kinds + &example.unwrap_or_default()
+    let hint = if connect.obtained == 0 {
+        ""
+    } else {
+        "\nhint: --allow-fewer-clients goes on with those that connected"
+    };
+    kinds + &example.unwrap_or_default() + hint
 }

@@ -114,7 +114,8 @@ async fn fewer_sessions_than_asked_for_are_said_with_their_reasons() {
     let refused = Timetable { refused: 2, ..Timetable::default() };
     assert_eq!(
         failure([Timetable::default(), refused]).await,
-        "4 of 6 clients connected (53300: 2): sorry, too many clients already"
+        "4 of 6 clients connected (53300: 2): sorry, too many clients already\n\
+         hint: --allow-fewer-clients goes on with those that connected"
     );
 }
 

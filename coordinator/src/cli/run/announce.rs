@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use pgsurge_common::target::{Address, Target};
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::bench::{BenchArgs, Format};
 use crate::cli::tell::{line, warning};
@@ -22,6 +23,12 @@ pub fn seed(args: &BenchArgs) {
     if args.seed.announced {
         line(&format_args!("setting random seed to {}", args.seed.value));
     }
+}
+
+/// Says that the first signal was heard, once it is.
+pub async fn interrupt(drain: CancellationToken) {
+    drain.cancelled().await;
+    line(&"interrupted, what is in flight is finished; interrupt again to end it at once");
 }
 
 /// Agents on other hosts have a localhost of their own.

@@ -115,6 +115,7 @@ async fn execute(
     let options = options(&args);
     let plan = Arc::new(plan);
     let abort = interrupts.abort.clone();
+    let acknowledging = tokio::spawn(announce::interrupt(interrupts.drain.clone()));
     let (events, receiver) = mpsc::channel(EVENTS);
     let spec = RunSpec {
         plan: Arc::clone(&plan),
@@ -131,6 +132,7 @@ async fn execute(
     let watch = watch::Watch::new(&plan, &options, folder, args.progress.is_none());
     let watching = tokio::spawn(watch.until_the_end(receiver));
     let outcome = load(spec).await;
+    acknowledging.abort();
     let watched = watching.await.expect("watching a run does not panic");
     // A second signal does not wait for agents to say goodbye.
     tokio::select! {

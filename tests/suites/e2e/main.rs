@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod ending;
 mod fixture;
 mod hosts;
 mod latency;

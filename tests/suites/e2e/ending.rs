@@ -1,0 +1,93 @@
+//! Ways for clients and runs to end before their time, against a server that does as it is told.
+
+use std::time::Duration;
+
+use pgsurge_tests::cluster::{Cluster, Report, Run};
+use pgsurge_tests::fake_server::{Behaviour, FakeServer};
+use pgsurge_tests::process::eventually;
+use pgsurge_tests::turn;
+use rustix::process::Signal;
+
+use super::fixture::{PATIENCE, assert_adds_up};
+
+/// Room for the coordinator's own session and five of eight clients.
+fn cramped() -> FakeServer {
+    FakeServer::start(Behaviour { max_connections: Some(5), ..Behaviour::default() })
+}
+
+/// A server on which nothing ends in time.
+fn sluggish() -> FakeServer {
+    FakeServer::start(Behaviour::fixed(Duration::from_secs(600)))
+}
+
+#[track_caller]
+fn has(report: &Report, finding: &str) -> bool {
+    report.findings().iter().any(|code| code == finding)
+}
+
+#[test]
+fn a_run_that_gets_too_few_sessions_does_not_start_and_says_why() {
+    let server = cramped();
+    let arguments = ["-c", "8", "-t", "5", "-S", "-n", "--connect-wait", "1", &server.uri()];
+    let report = Run::local(&arguments).finish(PATIENCE).expect_code(1);
+    let said = &report.finished.stderr;
+    for part in ["5 of 8", "53300", "--allow-fewer-clients"] {
+        assert!(said.contains(part), "no {part:?}\n{}", report.finished);
+    }
+    assert_eq!(server.counts().committed, 0, "load was sent");
+}
+
+#[test]
+fn a_run_that_may_do_with_fewer_sessions_says_how_many_it_had() {
+    let server = cramped();
+    let arguments = ["-c", "8", "-t", "5", "-S", "-n", "--connect-wait", "1", &server.uri()];
+    let mut run = Run::local(&arguments);
+    run.command.arg("--allow-fewer-clients");
+    let report = run.finish(PATIENCE).expect_code(0);
+    assert_adds_up(&report);
+    assert_eq!(report.summary()["connections"]["obtained"], 5);
+    assert!(has(&report, "clients-missing"), "{:?}", report.findings());
+    assert_eq!(server.counts().committed, 25);
+}
+
+#[test]
+fn a_client_that_meets_an_error_ends_and_the_others_finish() {
+    let _turn = turn::take();
+    let server = FakeServer::start(Behaviour::default());
+    let cluster = Cluster::start(2);
+    let run = cluster.run(&["-c", "4", "-R", "200", "-T", "4", "-S", "-n", &server.uri()]).start();
+    eventually("load arrives", PATIENCE, || server.counts().committed > 50);
+    server.fail_next(1, "22012", "division by zero");
+    let report = run.finish(PATIENCE).expect_code(2);
+    assert_adds_up(&report);
+    assert!(has(&report, "clients-aborted"), "{:?}", report.findings());
+    assert!(report.finished.stderr.contains("division by zero"), "{}", report.finished);
+    assert!(report.finished.stdout.contains("tps = "), "{}", report.finished);
+    assert_eq!(report.summary()["totals"]["transactions"], server.counts().committed);
+}
+
+#[test]
+fn a_drain_that_takes_too_long_ends_in_cancel_requests() {
+    let server = sluggish();
+    let arguments = ["-c", "3", "-T", "1", "-S", "-n", "--drain-timeout", "1", &server.uri()];
+    let report = Run::local(&arguments).finish(PATIENCE);
+    assert_ne!(report.finished.code(), Some(1), "{}", report.finished);
+    eventually("every session is gone", PATIENCE, || server.counts().open == 0);
+    assert_eq!(server.counts().cancels, 3, "one for each busy session");
+    assert_eq!(report.summary()["totals"]["transactions"], 0);
+}
+
+#[test]
+fn the_second_interrupt_does_not_wait_for_what_is_in_flight() {
+    let server = sluggish();
+    let cluster = Cluster::start(2);
+    let run = cluster.run(&["-c", "4", "-T", "600", "-S", "-n", &server.uri()]).start();
+    eventually("all clients are busy", PATIENCE, || server.counts().statements == 4);
+    run.process.signal(Signal::INT);
+    run.process.wait_for_stderr("interrupt again", PATIENCE);
+    run.process.signal(Signal::INT);
+    let report = run.finish(PATIENCE).expect_code(130);
+    eventually("every session is gone", PATIENCE, || server.counts().open == 0);
+    assert_eq!(server.counts().cancels, 4, "one for each busy session");
+    assert_eq!(report.summary()["status"], "partial");
+}

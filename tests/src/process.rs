@@ -208,6 +208,11 @@ pub fn eventually(what: &str, deadline: Duration, mut condition: impl FnMut() ->
     }
 }
 
+/// Lets time pass, for a test whose very subject is a length of time; never in place of a condition.
+pub fn let_pass(time: Duration) {
+    std::thread::sleep(time);
+}
+
 /// Asks again and again until there is an answer, and returns it.
 ///
 /// # Panics

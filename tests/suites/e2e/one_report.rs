@@ -5,7 +5,7 @@ use std::time::Duration;
 use pgsurge_tests::cluster::{Cluster, Report, Run, pgsurge};
 use pgsurge_tests::fake_server::{Behaviour, FakeServer};
 use pgsurge_tests::postgres::Settings;
-use pgsurge_tests::process::Running;
+use pgsurge_tests::process::{Running, let_pass};
 use pgsurge_tests::turn;
 
 use super::fixture::{PATIENCE, World, assert_adds_up, assert_balanced, assert_in_order};
@@ -84,13 +84,13 @@ fn with_an_early_and_a_late_agent(uri: &str, pause: Duration) -> Report {
     let mut cluster = Cluster::start(1);
     // It has found nobody and dials again.
     cluster.agent(0).wait_for_stderr("trying again", PATIENCE);
-    std::thread::sleep(pause);
+    let_pass(pause);
     let arguments = ["-c", "4", "-t", "5", "-S", "-n", "--agent-wait", "180", uri];
     let mut run = cluster.run(&arguments);
     run.command.args(["--agents", "2"]);
     let run = run.start();
     cluster.agent(0).wait_for_stderr("attached", PATIENCE);
-    std::thread::sleep(pause);
+    let_pass(pause);
     let late = cluster.agent_arguments("late");
     cluster.add(pgsurge(&late));
     let report = run.finish(PATIENCE).expect_code(0);

@@ -4,29 +4,25 @@
 //! Shared by `init` and `observe`. Knows nothing of what the sessions are for.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use pgsurge_common::target::{self, Host, SslMode, Target};
 use pgsurge_common::tls;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_postgres::config::{ChannelBinding, SslNegotiation};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::either::Either;
 
 use super::error::{TargetError, chain};
 use super::guard::{Guard, Settled};
-use super::place::{Place, Stream};
+use super::place::{Place, Stream, peer_uid};
 use super::session::{Access, Session};
 
 /// The message that asks a server for TLS: its length and a protocol number of its own.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
-/// A stream on which encryption is settled.
-pub(super) enum Link {
-    Plain(Stream),
-    Secured(Box<dyn SecuredStream>),
-}
+/// A stream on which encryption is settled: plain, or secured.
+pub(super) type Link = Either<Stream, Box<dyn SecuredStream>>;
 
 /// What a TLS stream of whatever library can do.
 pub(super) trait SecuredStream: TlsStream + Send + Unpin {}
@@ -145,7 +141,7 @@ async fn start(target: &Target, access: Access) -> Result<Session, Refusal> {
     let link = secure(target, &access, stream)
         .await
         .map_err(|error| Refusal { error, encryption_may_matter: true })?;
-    let secured = matches!(link, Link::Secured(_));
+    let secured = matches!(link, Link::Right(_));
     // Where the server had no TLS to offer, plaintext has been tried by this.
     let last = access.security == Security::IfOffered && !secured;
     let (guard, pid) = Guard::new(link, target.require_auth.clone());
@@ -186,7 +182,7 @@ fn config(target: &Target, host: &Host) -> tokio_postgres::Config {
 
 /// `requirepeer`.
 fn check_peer(target: &Target, stream: &Stream) -> Result<(), TargetError> {
-    let (Some(wanted), Some(uid)) = (&target.require_peer, stream.peer_uid()) else {
+    let (Some(wanted), Some(uid)) = (&target.require_peer, peer_uid(stream)) else {
         return Ok(());
     };
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -211,7 +207,7 @@ pub(super) async fn secure(
     mut stream: Stream,
 ) -> Result<Link, TargetError> {
     if access.security == Security::Plain {
-        return Ok(Link::Plain(stream));
+        return Ok(Link::Left(stream));
     }
     let told = |error: io::Error| TargetError::new(chain(&error));
     if !target.tls.direct {
@@ -220,7 +216,7 @@ pub(super) async fn secure(
         stream.read_exact(&mut answer).await.map_err(told)?;
         match (answer[0], access.security) {
             (b'S', _) => {}
-            (b'N', Security::IfOffered) => return Ok(Link::Plain(stream)),
+            (b'N', Security::IfOffered) => return Ok(Link::Left(stream)),
             (b'N', _) => {
                 return Err(TargetError::new("server does not support SSL, but SSL was required"));
             }
@@ -241,49 +237,9 @@ pub(super) async fn secure(
         .connect(stream)
         .await
         .map_err(|error| TargetError::new(format!("SSL error: {}", chain(&error))))?;
-    Ok(Link::Secured(Box::new(secured)))
+    Ok(Link::Right(Box::new(secured)))
 }
 
 fn system_roots() -> Vec<rustls_pki_types::CertificateDer<'static>> {
     rustls_native_certs::load_native_certs().certs
-}
-
-impl AsyncRead for Link {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
-            Self::Secured(stream) => Pin::new(stream).poll_read(cx, buf),
-        }
-    }
-}
-
-impl AsyncWrite for Link {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
-            Self::Secured(stream) => Pin::new(stream).poll_write(cx, buf),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Secured(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Secured(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
-    }
 }

@@ -162,8 +162,8 @@ impl AsyncWrite for Guard {
 impl TlsStream for Guard {
     fn channel_binding(&self) -> ChannelBinding {
         match &self.link {
-            Link::Plain(_) => ChannelBinding::none(),
-            Link::Secured(stream) => stream.channel_binding(),
+            Link::Left(_) => ChannelBinding::none(),
+            Link::Right(stream) => stream.channel_binding(),
         }
     }
 }

@@ -6,13 +6,11 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::linux::net::SocketAddrExt;
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use pgsurge_common::target::{Address, Host, TcpOptions};
 use socket2::{SockRef, TcpKeepalive};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio_util::either::Either;
 
 use super::error::TargetError;
 
@@ -66,8 +64,8 @@ impl Place {
     /// Opens a stream to it.
     pub(super) async fn open(&self, tcp: &TcpOptions) -> Result<Stream, TargetError> {
         let opened = match self {
-            Self::Tcp { addr, .. } => open_tcp(*addr, tcp).await.map(Stream::Tcp),
-            Self::Unix(path) => open_unix(path).await.map(Stream::Unix),
+            Self::Tcp { addr, .. } => open_tcp(*addr, tcp).await.map(Either::Left),
+            Self::Unix(path) => open_unix(path).await.map(Either::Right),
         };
         opened.map_err(|error| {
             let question = match self {
@@ -120,58 +118,12 @@ async fn open_unix(path: &std::path::Path) -> io::Result<UnixStream> {
 }
 
 /// A TCP or unix stream.
-#[derive(Debug)]
-pub(super) enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
+pub(super) type Stream = Either<TcpStream, UnixStream>;
 
-impl Stream {
-    /// Who runs the process at the other end of a unix socket.
-    pub(super) fn peer_uid(&self) -> Option<u32> {
-        match self {
-            Self::Tcp(_) => None,
-            Self::Unix(stream) => stream.peer_cred().ok().map(|peer| peer.uid()),
-        }
-    }
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
-            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
-            Self::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
+/// Who runs the process at the other end of a unix socket.
+pub(super) fn peer_uid(stream: &Stream) -> Option<u32> {
+    match stream {
+        Either::Left(_) => None,
+        Either::Right(unix) => unix.peer_cred().ok().map(|peer| peer.uid()),
     }
 }

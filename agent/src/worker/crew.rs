@@ -185,3 +185,20 @@ fn check_memory(shape: Shape, workers: usize) -> Result<(), LoadError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn figures_that_would_take_too_much_memory_are_refused_with_the_figure() {
+        let shape = |scripts| Shape { scripts, rate_limited: true, latency_limit_us: None };
+        assert!(check_memory(shape(0), 64).is_ok());
+        assert!(check_memory(shape(128), 14).is_ok());
+        assert_eq!(
+            check_memory(shape(128), 15).unwrap_err().to_string(),
+            "histograms of this plan would need 1094 MiB on this agent, at most 1024 MiB are allowed; use fewer scripts or workers"
+        );
+    }
+}

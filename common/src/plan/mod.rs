@@ -3,7 +3,6 @@
 
 mod check;
 mod digest;
-mod memory;
 pub mod split;
 
 #[cfg(test)]
@@ -18,7 +17,6 @@ use crate::target::Target;
 
 pub use check::{LONGEST, MOST_SCRIPTS, PlanError};
 pub use digest::{plan_digest, workload_digest};
-pub use memory::{TooMuchMemory, check_memory, histograms_per_interval, statistics_bytes};
 
 /// Everything that fixes a run. Two runs of equal plans send the same statements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

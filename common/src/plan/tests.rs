@@ -186,24 +186,3 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_option_to_change() {
         assert_eq!(plan.checked().unwrap_err().to_string(), *message);
     }
 }
-
-#[test]
-fn statistics_that_would_take_too_much_memory_are_refused_with_the_figure() {
-    const GIB: u64 = 1 << 30;
-    let mut plan = plan();
-    let share = |workers: u32| {
-        let clients = Load { clients: workers, ..self::plan().load };
-        split(&clients, &[workers], SplitRules::default()).unwrap().remove(0)
-    };
-    assert_eq!(histograms_per_interval(&plan), 3);
-    assert!(check_memory(&plan, &share(64), GIB).is_ok());
-
-    plan.workload.scripts = vec![plan.workload.scripts[0].clone(); 128];
-    assert_eq!(histograms_per_interval(&plan), 131);
-    assert!(check_memory(&plan, &share(2), GIB).is_ok());
-    assert!(check_memory(&plan, &share(16), 16 * GIB).is_ok());
-    assert_eq!(
-        check_memory(&plan, &share(16), GIB).unwrap_err().to_string(),
-        "the statistics of 128 scripts and 16 workers would take 1602 MB on an agent, at most 512 MB are allowed; use fewer scripts or a lower -j"
-    );
-}

@@ -70,6 +70,16 @@ pub struct ScriptSource {
     pub builtin: bool,
 }
 
+impl ScriptSource {
+    /// Each successful transaction adds one row to `pgbench_history`: so do all built-in scripts but the one
+    /// that only reads. Of other scripts nothing is known.
+    #[must_use]
+    pub fn adds_history_row(&self) -> bool {
+        let table = b"pgbench_history";
+        self.builtin && self.text.windows(table.len()).any(|part| part == table)
+    }
+}
+
 /// How statements travel to the server (`-M`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

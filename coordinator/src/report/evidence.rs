@@ -106,25 +106,20 @@ fn history_rows(run: &RunResult) -> Result<u64, String> {
     if scripts.iter().any(|s| !s.builtin) {
         return Err("scripts other than pgbench's own may write it too".into());
     }
-    if !scripts.iter().any(writes_history) {
+    if !scripts.iter().any(ScriptSource::adds_history_row) {
         return Err("no script writes it".into());
     }
     all_totals(run)?;
     let merged = &run.merged;
-    if scripts.iter().all(writes_history) {
+    if scripts.iter().all(ScriptSource::adds_history_row) {
         return Ok(merged.measured.transactions + merged.warmup.transactions);
     }
     if merged.warmup != Counts::default() {
         return Err("the warm-up is not counted by script".into());
     }
     let of_writers =
-        scripts.iter().zip(&merged.scripts).filter(|(script, _)| writes_history(script));
+        scripts.iter().zip(&merged.scripts).filter(|(script, _)| script.adds_history_row());
     Ok(of_writers.map(|(_, stats)| stats.counts.transactions).sum())
-}
-
-fn writes_history(script: &ScriptSource) -> bool {
-    let needle = b"pgbench_history";
-    script.builtin && script.text.windows(needle.len()).any(|part| part == needle)
 }
 
 /// Equality where all that was begun has been seen to end; otherwise what was broken off may have

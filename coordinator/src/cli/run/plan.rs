@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use pgsurge_common::ids::RunId;
-use pgsurge_common::plan::{Load, Plan, PlanError, Seeds, Workload};
+use pgsurge_common::plan::{Load, Plan, PlanError, ScriptSource, Seeds, Workload};
 use pgsurge_common::target::Target;
 
 use crate::cli::bench::BenchArgs;
@@ -44,12 +44,11 @@ pub fn plan(args: &BenchArgs, scale: i64, target: Target) -> Result<Plan, PlanEr
     .checked()
 }
 
-/// Whether each successful transaction adds one row to `pgbench_history`, so that the rows can be counted
-/// against them: of the built-in scripts all but the one that only reads do.
+/// Whether the rows of `pgbench_history` can be counted against the transactions: nobody but pgbench's own
+/// scripts writes them, and one of them does.
 pub fn adds_history(workload: &Workload) -> bool {
-    let writes = |text: &[u8]| text.windows(15).any(|word| word == b"pgbench_history");
     workload.scripts.iter().all(|script| script.builtin)
-        && workload.scripts.iter().any(|script| writes(&script.text))
+        && workload.scripts.iter().any(ScriptSource::adds_history_row)
 }
 
 /// A name that sorts by time and that two runs begun in one second do not share.

@@ -212,6 +212,7 @@ impl Collected {
             ));
         }
         args.cluster.check()?;
+        check_expectations(args)?;
         if let Some(agents) = args.cluster.agents.filter(|&agents| agents > args.clients) {
             return Err(UsageError::new(format!(
                 "{} clients cannot be spread over {agents} agents: each needs one",
@@ -221,6 +222,23 @@ impl Collected {
         }
         Ok(self.args)
     }
+}
+
+/// A condition about what is not measured would fail every run.
+fn check_expectations(args: &BenchArgs) -> Result<(), UsageError> {
+    for expected in &args.cluster.fail_if {
+        let text = expected.text();
+        if expected.needs_rate() && args.rate_tps.is_none() {
+            return Err(UsageError::new(format!(
+                "--fail-if '{text}' is measured only under --rate (-R)"
+            )));
+        }
+        if expected.needs_limit() && args.latency_limit_us.is_none() {
+            let message = format!("--fail-if '{text}' is measured only under --latency-limit (-L)");
+            return Err(UsageError::new(message));
+        }
+    }
+    Ok(())
 }
 
 fn protocol(value: &str) -> Result<Protocol, UsageError> {
@@ -318,6 +336,16 @@ mod tests {
             ("--lease 1", "--lease must be at least 2 seconds"),
             ("-c 2 --agents 2 --listen nowhere", "invalid value \"nowhere\" for option --listen"),
             ("-c 2 --agents 3", "2 clients cannot be spread over 3 agents: each needs one"),
+            ("--require truth", "invalid value \"truth\" for option --require: expected valid"),
+            (
+                "--fail-if p99",
+                "invalid value \"p99\" for option --fail-if\ndetail: expected a figure",
+            ),
+            (
+                "--fail-if late>1%",
+                "--fail-if 'late>1%' is measured only under --latency-limit (-L)",
+            ),
+            ("--fail-if lag.p99>1s", "--fail-if 'lag.p99>1s' is measured only under --rate (-R)"),
             ("--format xml", "invalid value \"xml\" for option --format: expected text or json"),
         ] {
             let error = fold(args).unwrap_err();

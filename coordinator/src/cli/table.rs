@@ -183,6 +183,16 @@ pub const OPTIONS: &[Opt] = &[
     ),
     long_valued(("results", "DIR"), Cluster, "results folder [default: pgsurge-results/RUN-ID]"),
     long_flag("no-results", Cluster, "write no results folder"),
+    long_valued(
+        ("fail-if", "CONDITION"),
+        Cluster,
+        "exit with 4 if it holds: p99>20ms, tps<1000, failed>0.1%; several: commas, or again",
+    ),
+    long_valued(
+        ("require", "valid"),
+        Cluster,
+        "\"valid\": a finding of the verdict that only warns exits with 3, too",
+    ),
     long_valued(("format", "FORMAT"), Cluster, "print \"text\" or \"json\" [default: text]"),
 ];
 

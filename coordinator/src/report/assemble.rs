@@ -97,6 +97,7 @@ impl RunResult {
             server,
             status,
             verdict: Verdict::default(),
+            expectations: Vec::new(),
             exit_code: ExitCode::Done,
         };
         result.judge();

@@ -29,7 +29,8 @@ pub fn report(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     percentiles(out, run)?;
     writeln!(out)?;
     facts(out, run)?;
-    verdict(out, run)
+    verdict(out, run)?;
+    expectations(out, run)
 }
 
 fn state(run: &RunResult) -> String {
@@ -203,12 +204,24 @@ fn verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         (false, _) => "invalid",
     };
     fact(out, "verdict", word)?;
+    if run.options.require_valid && !findings.is_empty() {
+        writeln!(out, "  --require valid: no finding was allowed")?;
+    }
     for finding in findings {
         let severity = match finding.severity {
             Severity::Warning => "warning",
             Severity::Invalid => "invalid",
         };
         writeln!(out, "  {severity}: {}: {}", finding.code, finding.message)?;
+    }
+    Ok(())
+}
+
+/// One line for each `--fail-if`.
+fn expectations(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    for checked in &run.expectations {
+        let outcome = if checked.missed { "failed" } else { "passed" };
+        fact(out, "fail-if", &format!("{}: {outcome}, {}", checked.expression, checked.shown))?;
     }
     Ok(())
 }

@@ -170,6 +170,7 @@ pub(super) fn of(plan: Plan, agents: Vec<AgentResult>) -> RunResult {
         },
         status: Status::Complete,
         verdict: Verdict::default(),
+        expectations: Vec::new(),
         exit_code: ExitCode::Done,
     };
     run.judge();

@@ -17,7 +17,7 @@ use pgsurge_common::stats::{
 use super::evidence;
 use super::timeline::TimelineEntry;
 use crate::merge::{Mismatch, Missing};
-use crate::verdict::{self, Ending, Verdict};
+use crate::verdict::{self, Checked, Ending, Expectation, Measured, Verdict};
 
 /// A run and its outcome.
 #[derive(Clone, Debug)]
@@ -50,6 +50,8 @@ pub struct RunResult {
     pub status: Status,
     /// Filled in by [`RunResult::judge`].
     pub verdict: Verdict,
+    /// What became of each `--fail-if`; filled in by [`RunResult::judge`].
+    pub expectations: Vec<Checked>,
     /// Filled in by [`RunResult::judge`].
     pub exit_code: ExitCode,
 }
@@ -73,15 +75,29 @@ impl RunResult {
         Some(offsets().max()?.abs_diff(offsets().min()?))
     }
 
-    /// Applies the rules of the verdict, and works out the exit code.
+    /// Applies the rules of the verdict, looks at the expectations, and works out the exit code.
     pub fn judge(&mut self) {
         self.verdict = verdict::judge(&evidence::of(self));
+        self.expectations = self.check_expectations();
         self.exit_code = verdict::exit_code(Ending {
             interrupted: self.status == Status::Interrupted,
             clients_unfinished: self.merged.aborted_clients > 0,
-            invalid: !self.verdict.is_valid(),
-            expectation_missed: false,
+            invalid: !self.verdict.is_valid()
+                || (self.options.require_valid && !self.verdict.is_spotless()),
+            expectation_missed: self.expectations.iter().any(|checked| checked.missed),
         });
+    }
+
+    fn check_expectations(&self) -> Vec<Checked> {
+        let merged = &self.merged;
+        let measured = Measured {
+            tps: self.tps(merged.measured.transactions),
+            counts: &merged.measured,
+            response: &merged.response,
+            service: merged.service.as_ref(),
+            lag: merged.lag.as_ref(),
+        };
+        self.options.fail_if.iter().map(|expected| expected.check(&measured)).collect()
     }
 }
 
@@ -96,6 +112,7 @@ pub struct Digests {
 
 /// Options of `run` that do not travel to the agents, as resolved.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent options of the command line")]
 pub struct Options {
     /// `--failures-detailed`.
     pub failures_detailed: bool,
@@ -113,6 +130,10 @@ pub struct Options {
     pub interval: Duration,
     /// `--lease`.
     pub lease: Duration,
+    /// `--fail-if`.
+    pub fail_if: Vec<Expectation>,
+    /// `--require valid`: warnings count as invalid.
+    pub require_valid: bool,
 }
 
 impl Default for Options {
@@ -126,6 +147,8 @@ impl Default for Options {
             split_by_cores: false,
             interval: Duration::from_secs(1),
             lease: Duration::from_secs(10),
+            fail_if: Vec::new(),
+            require_valid: false,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
+use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::End;
 use pgsurge_common::stats::{Counts, Histogram, Interval, Moments, Phase, StatementStats};
 
@@ -11,6 +12,7 @@ use super::{
     Lost, Options, Partitions, Progress, RunResult, ServerCount, StatementResult, Status, cluster,
     pgbench,
 };
+use crate::verdict::Expectation;
 
 /// pgbench's part.
 fn report(run: &RunResult) -> String {
@@ -287,4 +289,33 @@ fn past_the_planned_end_only_clients_at_work_are_worth_a_line() {
     let options = Options { progress_s: Some(1), ..Options::default() };
     // The sixth second (index 5) has no client left.
     assert_eq!(progress(&options, &plan).len(), 2 + 5);
+}
+
+#[test]
+fn conditions_that_failed_a_run_stand_below_the_verdict() {
+    let mut run = fixture::local();
+    let conditions = "p99>4ms,failed>0,tps<1,lag.p99>1s";
+    run.options.fail_if = Expectation::list(conditions).expect("they are well formed");
+    run.options.require_valid = true;
+    run.merged.aborted_clients = 1;
+    run.judge();
+    let block = block(&run);
+    let verdict = block.find("verdict").expect("there is one");
+    assert_snapshot!(block[verdict..]);
+    assert_eq!(run.exit_code, ExitCode::ExpectationMissed);
+}
+
+#[test]
+fn a_warning_is_a_failure_where_the_run_must_be_valid() {
+    let mut run = fixture::local();
+    for (aborted, require_valid, code) in [
+        (0, true, ExitCode::Done),
+        (1, false, ExitCode::ClientsUnfinished),
+        (1, true, ExitCode::Invalid),
+    ] {
+        run.merged.aborted_clients = aborted;
+        run.options.require_valid = require_valid;
+        run.judge();
+        assert_eq!(run.exit_code, code, "{aborted} aborted, require {require_valid}");
+    }
 }

@@ -10,7 +10,7 @@ pub struct Ending {
     pub interrupted: bool,
     /// A client did not finish.
     pub clients_unfinished: bool,
-    /// The verdict is invalid.
+    /// The verdict is invalid, or has warnings where none were allowed (`--require valid`).
     pub invalid: bool,
     /// An expectation about the figures was missed.
     pub expectation_missed: bool,

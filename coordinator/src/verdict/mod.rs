@@ -11,6 +11,7 @@ mod clock_unstable;
 mod count_mismatch;
 mod evidence;
 mod exit;
+mod expectation;
 mod histogram_clipped;
 mod intervals_missing;
 mod schedule_lag;
@@ -21,6 +22,7 @@ pub use evidence::{
     AgentEvidence, Comparison, Disagreement, Evidence, MissingEvidence, Planned, RateEvidence,
 };
 pub use exit::{Ending, exit_code};
+pub use expectation::{Checked, Expectation, Figure, Measured, NotAnExpectation, Statistic, Time};
 
 /// What the rules found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +36,12 @@ impl Verdict {
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.findings.iter().all(|f| f.severity != Severity::Invalid)
+    }
+
+    /// No finding at all.
+    #[must_use]
+    pub fn is_spotless(&self) -> bool {
+        self.findings.is_empty()
     }
 }
 

@@ -91,3 +91,20 @@ fn the_second_interrupt_does_not_wait_for_what_is_in_flight() {
     assert_eq!(server.counts().cancels, 4, "one for each busy session");
     assert_eq!(report.summary()["status"], "partial");
 }
+
+#[test]
+fn a_missed_expectation_and_a_forbidden_warning_have_their_exit_codes() {
+    let server = FakeServer::start(Behaviour::fixed(Duration::from_millis(3)));
+    for (options, code, said) in [
+        (["--fail-if", "min>=1ms,tps<1"], 4, "fail-if         min>=1ms: failed, "),
+        (["--fail-if", "max<1ms,failed>0"], 0, "fail-if         failed>0: passed, 0.000 %"),
+        // Ten transactions are too few for any percentile, which is only a warning.
+        (["--require", "valid"], 3, "--require valid: no finding was allowed"),
+    ] {
+        let mut run = Run::local(&["-t", "10", "-S", "-n", &server.uri()]);
+        run.command.args(options);
+        let report = run.finish(PATIENCE).expect_code(code);
+        assert!(report.finished.stdout.contains(said), "{}", report.finished);
+        assert_eq!(report.summary()["exit_code"], code);
+    }
+}

@@ -10,6 +10,7 @@ use crate::cli::read::Given;
 use crate::cli::usage::UsageError;
 use crate::cli::values::{count, seconds};
 use crate::report::Choice;
+use crate::verdict::Expectation;
 
 /// Where agents dial in unless told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7432";
@@ -77,6 +78,10 @@ pub struct ClusterArgs {
     pub results: Choice,
     /// `--format`.
     pub format: Format,
+    /// `--fail-if`.
+    pub fail_if: Vec<Expectation>,
+    /// `--require valid`.
+    pub require_valid: bool,
 }
 
 impl Default for ClusterArgs {
@@ -100,6 +105,8 @@ impl Default for ClusterArgs {
             drain_timeout: None,
             results: Choice::Default,
             format: Format::Text,
+            fail_if: Vec::new(),
+            require_valid: false,
         }
     }
 }
@@ -149,6 +156,9 @@ impl ClusterArgs {
             "drain-timeout" => self.drain_timeout = Some(seconds(opt, value, true)?),
             "results" if value.is_empty() => return Err(one_of(given, "a folder")),
             "results" => self.results = Choice::Folder(value.into()),
+            "fail-if" => self.fail_if.extend(expectations(given)?),
+            "require" if value == "valid" => self.require_valid = true,
+            "require" => return Err(one_of(given, "valid")),
             "no-results" => self.results = Choice::Nowhere,
             "format" => {
                 self.format = match value {
@@ -194,6 +204,13 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, UsageError> {
             UsageError::new(format!("invalid value \"{text}\" for option --listen"))
                 .hint("give an address and a port, for example 0.0.0.0:7432")
         })
+}
+
+fn expectations(given: &Given) -> Result<Vec<Expectation>, UsageError> {
+    Expectation::list(&given.value).map_err(|error| {
+        UsageError::new(format!("invalid value \"{}\" for option --fail-if", given.value))
+            .detail(error.to_string())
+    })
 }
 
 fn one_of(given: &Given, expected: &str) -> UsageError {

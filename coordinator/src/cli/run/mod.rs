@@ -282,6 +282,8 @@ fn options(args: &BenchArgs) -> Options {
         split_by_cores: args.cluster.split_by_cores,
         interval: INTERVAL,
         lease: args.cluster.lease,
+        fail_if: args.cluster.fail_if.clone(),
+        require_valid: args.cluster.require_valid,
     }
 }
 

@@ -61,4 +61,8 @@ pub struct Config {
     pub interval_s: f64,
     /// `--lease`.
     pub lease_s: f64,
+    /// `--fail-if`, one entry a condition.
+    pub fail_if: Vec<String>,
+    /// `--require valid`.
+    pub require_valid: bool,
 }

@@ -5,14 +5,14 @@ use pgsurge_common::stats::{ErrorCounts, Histogram, ScriptStats};
 use pgsurge_common::target::{Address, Host};
 
 use super::{
-    AgentSummary, CheckSummary, Config, ConnectionsSummary, FindingSummary, IntervalSummary,
-    LatencyMs, RunStatus, SCHEMA, ScriptSummary, ServerSummary, SeveritySummary, StatementSummary,
-    Summary, TotalsSummary, VerdictSummary,
+    AgentSummary, CheckSummary, Config, ConnectionsSummary, ExpectationSummary, FindingSummary,
+    IntervalSummary, LatencyMs, RunStatus, SCHEMA, ScriptSummary, ServerSummary, SeveritySummary,
+    StatementSummary, Summary, TotalsSummary, VerdictSummary,
 };
 use crate::report::{
     AgentResult, Options, RunResult, ServerCount, Status, TimelineEntry, evidence, pgbench,
 };
-use crate::verdict::{Comparison, Finding, Severity, Verdict};
+use crate::verdict::{Checked, Comparison, Finding, Severity, Verdict};
 
 impl From<&RunResult> for Summary {
     fn from(run: &RunResult) -> Self {
@@ -37,6 +37,7 @@ impl From<&RunResult> for Summary {
             intervals: run.timeline.iter().map(interval).collect(),
             server: server(run),
             verdict: verdict(&run.verdict),
+            expectations: run.expectations.iter().map(expectation).collect(),
         }
     }
 }
@@ -75,6 +76,8 @@ fn config(plan: &Plan, options: &Options) -> Config {
         drain_timeout_s: load.drain_timeout.map(|t| t.as_secs_f64()),
         interval_s: options.interval.as_secs_f64(),
         lease_s: options.lease.as_secs_f64(),
+        fail_if: options.fail_if.iter().map(|expected| expected.text().to_owned()).collect(),
+        require_valid: options.require_valid,
     }
 }
 
@@ -273,6 +276,14 @@ fn verdict(verdict: &Verdict) -> VerdictSummary {
     VerdictSummary {
         valid: verdict.is_valid(),
         findings: verdict.findings.iter().map(finding).collect(),
+    }
+}
+
+fn expectation(checked: &Checked) -> ExpectationSummary {
+    ExpectationSummary {
+        fail_if: checked.expression.clone(),
+        value: checked.value,
+        failed: checked.missed,
     }
 }
 

@@ -14,8 +14,9 @@ mod parts;
 
 pub use config::Config;
 pub use parts::{
-    AgentSummary, CheckSummary, ConnectionsSummary, FindingSummary, IntervalSummary, ScriptSummary,
-    ServerSummary, SeveritySummary, StatementSummary, VerdictSummary,
+    AgentSummary, CheckSummary, ConnectionsSummary, ExpectationSummary, FindingSummary,
+    IntervalSummary, ScriptSummary, ServerSummary, SeveritySummary, StatementSummary,
+    VerdictSummary,
 };
 
 /// Name and version of the document's form.
@@ -59,6 +60,8 @@ pub struct Summary {
     pub server: ServerSummary,
     /// Whether the figures can be trusted.
     pub verdict: VerdictSummary,
+    /// One entry for each condition of `--fail-if`.
+    pub expectations: Vec<ExpectationSummary>,
 }
 
 /// Whether the run went to its planned end.

@@ -209,3 +209,14 @@ pub enum SeveritySummary {
     /// The figures must not be used.
     Invalid,
 }
+
+/// What became of one condition of `--fail-if`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExpectationSummary {
+    /// The condition, as it was written.
+    pub fail_if: String,
+    /// The figure: milliseconds, a share of 1, or per second; null if the run did not yield it.
+    pub value: Option<f64>,
+    /// The condition holds, or could not be looked at.
+    pub failed: bool,
+}

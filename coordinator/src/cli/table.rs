@@ -154,6 +154,11 @@ pub const OPTIONS: &[Opt] = &[
         Cluster,
         "an agent cut off for so long stops its load [default: 10]",
     ),
+    long_valued(
+        ("on-agent-loss", "HOW"),
+        Cluster,
+        "what a lost agent does to the run: \"fail\" or \"continue\" [default: fail]",
+    ),
     long_valued(("tls-ca", "FILE"), Cluster, "authority that signs the agents' certificates"),
     long_valued(("tls-cert", "FILE"), Cluster, "this coordinator's certificate"),
     long_valued(("tls-key", "FILE"), Cluster, "this coordinator's private key"),

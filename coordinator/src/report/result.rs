@@ -17,6 +17,7 @@ use pgsurge_common::stats::{
 use super::evidence;
 use super::timeline::TimelineEntry;
 use crate::merge::{Mismatch, Missing};
+use crate::run::OnAgentLoss;
 use crate::verdict::{self, Checked, Ending, Expectation, Measured, Verdict};
 
 /// A run and its outcome.
@@ -130,6 +131,8 @@ pub struct Options {
     pub interval: Duration,
     /// `--lease`.
     pub lease: Duration,
+    /// `--on-agent-loss`.
+    pub on_agent_loss: OnAgentLoss,
     /// `--fail-if`.
     pub fail_if: Vec<Expectation>,
     /// `--require valid`: warnings count as invalid.
@@ -147,6 +150,7 @@ impl Default for Options {
             split_by_cores: false,
             interval: Duration::from_secs(1),
             lease: Duration::from_secs(10),
+            on_agent_loss: OnAgentLoss::default(),
             fail_if: Vec::new(),
             require_valid: false,
         }

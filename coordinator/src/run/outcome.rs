@@ -25,7 +25,7 @@ pub struct RunOutcome {
     pub interrupts: u8,
     /// A client aborted and the plan wanted the run to end then.
     pub aborted: bool,
-    /// An agent was lost and the run was to end then.
+    /// An agent was lost or left, and the run was to end then.
     pub cut_short: bool,
 }
 

@@ -77,7 +77,8 @@ mod as_root {
         let site = Site::new();
         // Select-only: the silent host's sessions live on in the server, and would keep rows locked.
         let arguments = ["-S", "-c", "6", "-T", "15", "-P", "1", "--lease", "2", "-n"];
-        let run = site.run(&arguments).start();
+        let policy = ["--on-agent-loss", "continue"];
+        let run = site.run(&[&arguments[..], &policy].concat()).start();
         run.process.wait_for_stderr("progress: 3.0 s", PATIENCE);
         site.network.plug(2, false);
         let report = run.finish(PATIENCE).expect_code(3);

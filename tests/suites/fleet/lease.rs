@@ -5,7 +5,7 @@ use std::time::Duration;
 use pgsurge_agent::load::Stop;
 use pgsurge_agent::session::AgentOptions;
 use pgsurge_coordinator::fleet::{Fleet, FleetOptions, Listen};
-use pgsurge_coordinator::run::prepare;
+use pgsurge_coordinator::run::{OnAgentLoss, prepare};
 use pgsurge_tests::process::answered;
 use pgsurge_tests::proxy::Proxy;
 
@@ -43,6 +43,7 @@ async fn an_agent_that_is_cut_off_ends_its_load_and_the_run_goes_on_without_it()
         Agent::start(AgentOptions { once: false, ..options(proxy.address(), "lost") }, &lost);
     let (mut spec, mut events) = spec("r1", fleet.gather(2, SOON).await.unwrap());
     spec.fleet = short_lease();
+    spec.options.on_agent_loss = OnAgentLoss::Continue;
     let interrupts = spec.interrupts.clone();
     let running = tokio::spawn(run(spec));
     intervals(&mut events, 3).await;

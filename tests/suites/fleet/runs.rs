@@ -5,7 +5,7 @@ use std::time::Duration;
 use pgsurge_agent::load::Stop;
 use pgsurge_agent::session::{AgentExit, AgentOptions, Coordinator};
 use pgsurge_coordinator::fleet::{Fleet, FleetOptions};
-use pgsurge_coordinator::run::{RunError, RunOutcome, RunSpec, prepare};
+use pgsurge_coordinator::run::{OnAgentLoss, RunError, RunOutcome, RunSpec, prepare};
 
 use super::SOON;
 use super::fake_load::{Diary, Entry, FakeEngine, Timetable};
@@ -187,7 +187,8 @@ async fn an_agent_that_is_told_to_leave_drains_and_the_others_go_on() {
     let stays = Agent::dialling(address, "stays", &short);
     fleet.gather(1, SOON).await.unwrap();
     let leaves = Agent::dialling(address, "leaves", &long);
-    let (spec, mut events) = spec("r1", fleet.gather(2, SOON).await.unwrap());
+    let (mut spec, mut events) = spec("r1", fleet.gather(2, SOON).await.unwrap());
+    spec.options.on_agent_loss = OnAgentLoss::Continue;
     let running = tokio::spawn(run(spec));
     intervals(&mut events, 2).await;
     leaves.shutdown.drain.cancel();

@@ -10,6 +10,7 @@ use crate::cli::read::Given;
 use crate::cli::usage::UsageError;
 use crate::cli::values::{count, seconds};
 use crate::report::Choice;
+use crate::run::OnAgentLoss;
 use crate::verdict::Expectation;
 
 /// Where agents dial in unless told otherwise.
@@ -60,6 +61,8 @@ pub struct ClusterArgs {
     pub split_by_cores: bool,
     /// `--lease`.
     pub lease: Duration,
+    /// `--on-agent-loss`.
+    pub on_agent_loss: OnAgentLoss,
     /// `--tls-*`.
     pub tls: TlsFiles,
     /// `--insecure`.
@@ -92,6 +95,7 @@ impl Default for ClusterArgs {
             agent_wait: Duration::from_secs(60),
             split_by_cores: false,
             lease: Duration::from_secs(10),
+            on_agent_loss: OnAgentLoss::default(),
             tls: TlsFiles::default(),
             insecure: false,
             connect: ConnectBudget {
@@ -131,6 +135,13 @@ impl ClusterArgs {
                 }
             }
             "lease" => self.lease = seconds(opt, value, false)?,
+            "on-agent-loss" => {
+                self.on_agent_loss = match value {
+                    "fail" => OnAgentLoss::Fail,
+                    "continue" => OnAgentLoss::Continue,
+                    _ => return Err(one_of(given, "fail or continue")),
+                }
+            }
             "tls-ca" => self.tls.ca = Some(value.into()),
             "tls-cert" => self.tls.cert = Some(value.into()),
             "tls-key" => self.tls.key = Some(value.into()),

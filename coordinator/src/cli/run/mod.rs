@@ -124,7 +124,7 @@ async fn execute(
         options: run::RunOptions {
             interval: INTERVAL,
             any_server: args.cluster.any_server,
-            ..run::RunOptions::default()
+            on_agent_loss: args.cluster.on_agent_loss,
         },
         events,
         interrupts,
@@ -282,6 +282,7 @@ fn options(args: &BenchArgs) -> Options {
         split_by_cores: args.cluster.split_by_cores,
         interval: INTERVAL,
         lease: args.cluster.lease,
+        on_agent_loss: args.cluster.on_agent_loss,
         fail_if: args.cluster.fail_if.clone(),
         require_valid: args.cluster.require_valid,
     }

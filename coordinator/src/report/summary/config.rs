@@ -61,6 +61,8 @@ pub struct Config {
     pub interval_s: f64,
     /// `--lease`.
     pub lease_s: f64,
+    /// `--on-agent-loss`: `fail` or `continue`.
+    pub on_agent_loss: String,
     /// `--fail-if`, one entry a condition.
     pub fail_if: Vec<String>,
     /// `--require valid`.

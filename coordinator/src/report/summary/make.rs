@@ -76,6 +76,7 @@ fn config(plan: &Plan, options: &Options) -> Config {
         drain_timeout_s: load.drain_timeout.map(|t| t.as_secs_f64()),
         interval_s: options.interval.as_secs_f64(),
         lease_s: options.lease.as_secs_f64(),
+        on_agent_loss: options.on_agent_loss.name().into(),
         fail_if: options.fail_if.iter().map(|expected| expected.text().to_owned()).collect(),
         require_valid: options.require_valid,
     }

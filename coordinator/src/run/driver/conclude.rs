@@ -57,7 +57,7 @@ impl Driver {
             self.tell(RunEvent::Interval(Box::new(ready))).await;
         }
         let elapsed = now(&self.seats).saturating_sub(self.started.unwrap_or_default());
-        let any_lost = self.seats.iter().any(|seat| seat.lost.is_some());
+        let any_gone = self.seats.iter().any(|seat| seat.lost.is_some() || seat.left.is_some());
         let fail = self.rules.on_agent_loss == OnAgentLoss::Fail;
         RunOutcome {
             agents: self.agents(),
@@ -66,7 +66,7 @@ impl Driver {
             start_attempts: self.attempts,
             interrupts: self.machine.interrupts(),
             aborted: self.aborted,
-            cut_short: any_lost && fail,
+            cut_short: any_gone && fail,
         }
     }
 

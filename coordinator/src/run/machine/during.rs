@@ -68,7 +68,11 @@ impl Machine {
 
     pub(super) fn leaving(&mut self, id: AgentId, reason: String, actions: &mut Vec<Action>) {
         match self.phase {
-            Phase::Running(_) => actions.push(Action::Note(Note::Left(id, reason))),
+            Phase::Running(_) => {
+                actions.push(Action::Note(Note::Left(id, reason)));
+                // What it leaves undone is as much another test as what a lost one does.
+                self.after_loss(actions);
+            }
             Phase::Over => {}
             _ => self.end(Ending::Failed(Failure::Lost(id, reason)), actions),
         }

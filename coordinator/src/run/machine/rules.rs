@@ -8,10 +8,21 @@ use pgsurge_common::plan::{End, Plan};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnAgentLoss {
     /// The others drain and the run ends.
+    #[default]
     Fail,
     /// The others go on.
-    #[default]
     Continue,
+}
+
+impl OnAgentLoss {
+    /// As the command line and the summary call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::Continue => "continue",
+        }
+    }
 }
 
 /// See the module.

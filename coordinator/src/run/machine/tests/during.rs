@@ -90,6 +90,15 @@ fn under_fail_the_loss_of_an_agent_drains_the_others() {
 }
 
 #[test]
+fn under_fail_an_agent_that_leaves_drains_the_others_too() {
+    let mut bench = Bench::new(Rules { on_agent_loss: OnAgentLoss::Fail, ..rules() }).running();
+    let actions = bench.event(Event::Leaving(B, "told to".into()));
+    assert!(actions.contains(&Action::Stop(A, Stop::Drain)));
+    bench.event(Event::Finished(B));
+    assert_eq!(ending(&bench.event(Event::Finished(A))), Some(&Ending::Done));
+}
+
+#[test]
 fn an_expelled_agent_is_lost_only_when_its_lease_is_over() {
     let mut bench = running();
     let expelled_at = bench.now;

@@ -200,7 +200,10 @@ impl Connector {
                 _ if refused.error.server_error().is_none() => Next::Address,
                 _ => Next::Nothing,
             };
-            let other_security = refused.error.server_error().is_some() && !refused.authenticating;
+            // Where TLS was not to be had, plaintext is what has just been tried.
+            let was_last = security == Security::TlsIfOffered && !connection.is_tls();
+            let by_server = refused.error.server_error().is_some();
+            let other_security = by_server && !refused.authenticating && !was_last;
             Failure { error: refused.error, next, other_security }
         })?;
         self.remember_how_to_cancel(&mut connection, place);

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
+use pgsurge_common::target::refused_parameter;
 use rustix::io::Errno;
 
 use super::fields::ServerError;
@@ -72,10 +73,15 @@ impl ConnectError {
 
     /// The server refused.
     pub(super) fn server(error: ServerError) -> Self {
-        Self {
+        let advice = refused_parameter(&error.message);
+        let refused = Self {
             kind: Cow::Owned(error.sqlstate().to_owned()),
             message: error.to_string(),
             server: Some(Box::new(error)),
+        };
+        match advice {
+            Some(advice) => refused.hint(&advice),
+            None => refused,
         }
     }
 

@@ -13,6 +13,7 @@ mod hosts;
 mod keywords;
 mod options;
 mod passfile;
+mod pooler;
 mod resolve;
 mod secret;
 mod service;
@@ -27,6 +28,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use error::TargetError;
+pub use pooler::refused_parameter;
 pub use resolve::{Request, Resolved, resolve};
 pub use secret::Secret;
 pub use surroundings::{File, Surroundings};

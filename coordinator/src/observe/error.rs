@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::fmt;
 
+use pgsurge_common::target::refused_parameter;
 use tokio_postgres::error::{DbError, ErrorPosition};
 
 /// A failure with the lines that help.
@@ -47,7 +48,7 @@ impl TargetError {
         Self {
             message: server_message(server, sql),
             detail: None,
-            hint: None,
+            hint: refused_parameter(server.message()),
             sqlstate: Some(server.code().code().to_owned()),
         }
     }

@@ -45,9 +45,13 @@ pub enum LoadEvent {
     Interval(Box<Interval>),
     /// A line for the user's stderr; rate limited per worker.
     Notice(Notice),
-    /// A client aborted and the plan asks for the end of the whole run (`--exit-on-abort`). The
-    /// load is already stopping by itself.
-    AbortRun(WorkerId),
+    /// A client met what ends the whole run. The load is already stopping by itself.
+    AbortRun {
+        /// Whose client.
+        worker: WorkerId,
+        /// What it met; without one a client aborted and the plan wants the end (`--exit-on-abort`).
+        reason: Option<String>,
+    },
     /// All sessions are closed; what the workers counted apart from their intervals.
     Finished(Box<Totals>),
 }

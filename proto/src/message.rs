@@ -194,8 +194,13 @@ pub enum Report {
     Interval(Box<Interval>),
     /// A line for the user.
     Notice(Notice),
-    /// A client of this worker aborted and the plan asks for the end of the whole run.
-    AbortRun(WorkerId),
+    /// A client of this worker met what ends the whole run.
+    AbortRun {
+        /// Whose client.
+        worker: WorkerId,
+        /// What it met; without one the plan wants the end because a client aborted.
+        reason: Option<String>,
+    },
     /// The load has ended, with the agent's own totals.
     Finished(Box<Totals>),
     /// It cannot go on with the run.

@@ -50,7 +50,7 @@ pub struct Loaded {
     /// Lines for the user.
     pub notices: Vec<String>,
     /// Asked for the end of the whole run.
-    pub abort_run: Option<WorkerId>,
+    pub abort_run: Option<(WorkerId, Option<String>)>,
     /// The end.
     pub totals: Totals,
 }
@@ -233,7 +233,7 @@ impl Prepared {
                 LoadEvent::Ready(_) => panic!("ready twice"),
                 LoadEvent::Interval(interval) => intervals.push(*interval),
                 LoadEvent::Notice(notice) => self.notices.push(notice),
-                LoadEvent::AbortRun(worker) => abort_run = Some(worker),
+                LoadEvent::AbortRun { worker, reason } => abort_run = Some((worker, reason)),
                 LoadEvent::Finished(end) => totals = Some(*end),
             }
         }

@@ -62,6 +62,7 @@ impl Client<'_> {
         }
         let reply = self.round_trip(sql.store()).await?;
         if let Some(refusal) = &reply.error {
+            Box::pin(self.blame_pooler(refusal)).await?;
             let text = self.text_sent(sql, protocol);
             return Err(Trouble::from(Why::Sql(SqlError::new(refusal, text.as_deref()))));
         }
@@ -109,6 +110,7 @@ impl Client<'_> {
         session.connection.sync();
         let reply = self.round_trip(&Store::Nothing).await?;
         if let Some(refusal) = reply.error {
+            Box::pin(self.blame_pooler(&refusal)).await?;
             self.note_error(this.phase, refusal.error.sqlstate());
             let text = refusal.error.render(Some(sql.numbered()));
             self.station.say(Notice::error(self.seat.client, text));
@@ -156,10 +158,9 @@ impl Client<'_> {
         let reply = session.end_pipeline().await;
         seat.busy.set(false);
         self.has_yielded = true;
-        match self.heard(reply)?.error {
-            Some(refusal) => Err(Trouble::from(Why::Sql(SqlError::new(&refusal, None)))),
-            None => Ok(()),
-        }
+        let Some(refusal) = self.heard(reply)?.error else { return Ok(()) };
+        Box::pin(self.blame_pooler(&refusal)).await?;
+        Err(Trouble::from(Why::Sql(SqlError::new(&refusal, None))))
     }
 
     /// Passes on what the server remarked.

@@ -12,6 +12,7 @@ mod capture;
 mod command;
 mod identity;
 mod life;
+mod pooler;
 mod predict;
 mod reply;
 mod rules;

@@ -31,6 +31,8 @@ pub(super) enum Why {
     Command(CommandError),
     /// As said.
     Text(String),
+    /// No client can do its work, for this reason; it ends the whole run.
+    Hopeless(String),
 }
 
 /// An error that the server reported for a statement.
@@ -127,6 +129,10 @@ impl Client<'_> {
                 error.abort_line(client.0)
             }
             Why::Text(text) => text,
+            Why::Hopeless(reason) => {
+                self.station.abort_run(reason.clone());
+                reason
+            }
         })
     }
 }

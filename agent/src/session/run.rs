@@ -153,7 +153,7 @@ impl<L: RunningLoad> Run<L> {
             }
             Some(LoadEvent::Interval(interval)) => Report::Interval(interval),
             Some(LoadEvent::Notice(notice)) => Report::Notice(to_wire(notice)),
-            Some(LoadEvent::AbortRun(worker)) => Report::AbortRun(worker),
+            Some(LoadEvent::AbortRun { worker, reason }) => Report::AbortRun { worker, reason },
             Some(LoadEvent::Finished(totals)) => {
                 (self.load, self.events) = (None, None);
                 self.finished = true;

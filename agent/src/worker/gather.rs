@@ -50,9 +50,9 @@ impl Gatherer {
                     self.emit(merging.complete());
                 }
                 WorkerEvent::Notice(notice) => self.tell(LoadEvent::Notice(notice)),
-                WorkerEvent::Abort(id) => {
+                WorkerEvent::Abort(worker, reason) => {
                     self.stop_all();
-                    self.tell(LoadEvent::AbortRun(id));
+                    self.tell(LoadEvent::AbortRun { worker, reason });
                 }
                 WorkerEvent::Died => {
                     // Its figures are lost, so there is no end that could be told.

@@ -48,8 +48,8 @@ pub(crate) enum WorkerEvent {
     Interval(Box<Interval>),
     /// A line for the user.
     Notice(Notice),
-    /// A client aborted and the whole run is to end.
-    Abort(WorkerId),
+    /// The whole run is to end: for a reason, or because a client aborted.
+    Abort(WorkerId, Option<String>),
     /// Its sessions are closed.
     Done(Box<WorkerResult>),
     /// It ended otherwise.

@@ -44,6 +44,8 @@ pub(crate) struct Station {
     /// Set when the load begins.
     clock: Cell<Option<Clock>>,
     stop: Cell<Option<Stop>>,
+    /// The whole run is to end for a reason that was told.
+    hopeless: Cell<bool>,
 }
 
 /// One client's place.
@@ -137,6 +139,7 @@ impl Station {
             budget: Budget::new(),
             clock: Cell::new(None),
             stop: Cell::new(None),
+            hopeless: Cell::new(false),
             program: with.program,
             connector: with.connector,
             timer: with.timer,
@@ -201,7 +204,7 @@ impl Station {
 
     /// Says something to the user, unless too much has been said this second.
     pub(crate) fn say(&self, notice: Notice) {
-        if self.budget.spend() {
+        if !self.hopeless.get() && self.budget.spend() {
             self.outbox.send(WorkerEvent::Notice(notice));
         }
     }
@@ -239,7 +242,15 @@ impl Station {
             books.aborted.push((client.0, reason));
         }
         if self.rules.exit_on_abort && books.aborted_clients == 1 {
-            self.outbox.send(WorkerEvent::Abort(self.worker));
+            self.outbox.send(WorkerEvent::Abort(self.worker, None));
+        }
+    }
+
+    /// No client of any worker can do its work, for one reason that is said once: in place of what each of
+    /// them would say, here and from here on.
+    pub(crate) fn abort_run(&self, reason: String) {
+        if !self.hopeless.replace(true) {
+            self.outbox.send(WorkerEvent::Abort(self.worker, Some(reason)));
         }
     }
 

@@ -30,7 +30,7 @@ use crate::merge::ClusterInterval;
 pub use driver::{Prepared, prepare};
 pub use error::{Missing, RunError};
 pub use machine::{Machine, OnAgentLoss};
-pub use outcome::{AgentOutcome, Loss, RunOutcome, Silence, connections};
+pub use outcome::{Aborted, AgentOutcome, Loss, RunOutcome, Silence, connections};
 
 /// Everything that a run needs.
 #[derive(Debug)]

@@ -23,10 +23,19 @@ pub struct RunOutcome {
     pub start_attempts: u32,
     /// How often the user interrupted: 0 is a run that went to its end.
     pub interrupts: u8,
-    /// A client aborted and the plan wanted the run to end then.
-    pub aborted: bool,
+    /// A client met what ends the whole run.
+    pub aborted: Option<Aborted>,
     /// An agent was lost or left, and the run was to end then.
     pub cut_short: bool,
+}
+
+/// What a client met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Aborted {
+    /// Its own end, and the plan wanted the run to end then.
+    ClientEnded,
+    /// Something that no client can do its work with.
+    Because(String),
 }
 
 /// One agent's part in it.

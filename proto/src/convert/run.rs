@@ -71,7 +71,9 @@ impl From<RunMessage<Report>> for wire::Report {
             }
             Report::Interval(interval) => Kind::Interval((&*interval).into()),
             Report::Notice(notice) => Kind::Notice(notice.into()),
-            Report::AbortRun(worker) => Kind::AbortRun(wire::AbortRun { worker: worker.0 }),
+            Report::AbortRun { worker, reason } => {
+                Kind::AbortRun(wire::AbortRun { worker: worker.0, reason })
+            }
             Report::Finished(totals) => Kind::Finished((&*totals).into()),
             Report::Fault(text) => Kind::Fault(wire::Fault { text }),
             Report::Leaving(reason) => Kind::Leaving(wire::Leaving { reason }),
@@ -96,7 +98,9 @@ impl TryFrom<wire::Report> for RunMessage<Report> {
             }
             Kind::Interval(interval) => Report::Interval(Box::new(interval.try_into()?)),
             Kind::Notice(notice) => Report::Notice(notice.try_into()?),
-            Kind::AbortRun(abort) => Report::AbortRun(WorkerId(abort.worker)),
+            Kind::AbortRun(wire::AbortRun { worker, reason }) => {
+                Report::AbortRun { worker: WorkerId(worker), reason }
+            }
             Kind::Finished(totals) => Report::Finished(Box::new(totals.try_into()?)),
             Kind::Fault(fault) => Report::Fault(text(fault.text, "Fault.text")?),
             Kind::Leaving(leaving) => Report::Leaving(text(leaving.reason, "Leaving.reason")?),

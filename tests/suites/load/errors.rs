@@ -221,7 +221,7 @@ fn the_first_aborted_client_may_end_the_run() {
         .duration(std::time::Duration::from_secs(300));
     loading.plan.workload.exit_on_abort = true;
     let loaded = loading.run();
-    assert_eq!(loaded.abort_run, Some(pgsurge_common::ids::WorkerId(1)));
+    assert_eq!(loaded.abort_run, Some((pgsurge_common::ids::WorkerId(1), None)));
 }
 
 #[test]

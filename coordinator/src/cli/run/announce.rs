@@ -14,6 +14,7 @@ use crate::cli::bench::{BenchArgs, Format};
 use crate::cli::tell::{line, warning};
 use crate::observe::Facts;
 use crate::report::{self, RunResult, summary};
+use crate::run::Aborted;
 
 /// What precedes the reason for which no load was generated.
 pub const NOT_STARTED: &str = "the run did not start";
@@ -89,9 +90,13 @@ pub fn incomplete() {
     line(&"error: Run was aborted; the above results are incomplete.");
 }
 
-/// pgbench's only line under `--exit-on-abort`.
-pub fn aborted_run() {
-    line(&"error: Run was aborted due to an error in a client");
+/// Why there is no report; pgbench has one line for `--exit-on-abort`.
+pub fn aborted_run(aborted: &Aborted) {
+    let reason = match aborted {
+        Aborted::ClientEnded => "Run was aborted due to an error in a client",
+        Aborted::Because(reason) => reason,
+    };
+    line(&format_args!("error: {reason}"));
 }
 
 fn tolerant(printed: io::Result<()>) -> Result<()> {

@@ -26,7 +26,7 @@ use super::tell;
 use crate::fleet::AgentHandle;
 use crate::observe::{After, Before, Facts, Figures, Session, Tables, upkeep};
 use crate::report::{Folder, Options, RunResult};
-use crate::run::{self, Interrupts, RunError, RunOutcome, RunSpec};
+use crate::run::{self, Aborted, Interrupts, RunError, RunOutcome, RunSpec};
 
 pub use gather::{StartLocalAgent, identity};
 
@@ -140,9 +140,9 @@ async fn execute(
         () = abort.cancelled() => {}
     }
     let outcome = outcome?;
-    let aborted = outcome.aborted;
+    let aborted = outcome.aborted.clone();
     let result = conclude(&plan, options, &program, outcome, &watched, observed).await;
-    finish(&args, &result, watched.folder, aborted)
+    finish(&args, &result, watched.folder, aborted.as_ref())
 }
 
 /// Waits, unless the user wants no more of it.
@@ -203,10 +203,10 @@ fn finish(
     args: &BenchArgs,
     result: &RunResult,
     folder: Option<Folder>,
-    aborted: bool,
+    aborted: Option<&Aborted>,
 ) -> Result<ExitCode> {
-    if aborted {
-        announce::aborted_run();
+    if let Some(aborted) = aborted {
+        announce::aborted_run(aborted);
     } else {
         announce::report(args.cluster.format, result)?;
     }
@@ -214,10 +214,10 @@ fn finish(
         let place = folder.finish(result)?;
         announce::results(&place);
     }
-    if !aborted && result.merged.aborted_clients > 0 {
+    if aborted.is_none() && result.merged.aborted_clients > 0 {
         announce::incomplete();
     }
-    Ok(if aborted { ExitCode::ClientsUnfinished } else { result.exit_code })
+    Ok(if aborted.is_some() { ExitCode::ClientsUnfinished } else { result.exit_code })
 }
 
 /// The connection that looks at the target; one that takes the connection and never answers is given up.
@@ -254,7 +254,8 @@ fn refuse_too_many_clients(args: &BenchArgs, facts: &Facts) -> Result<()> {
             "{refusal}\nhint: lower -c, raise the limit, or take what there is with --allow-fewer-clients"
         );
     }
-    tell::warning(&refusal);
+    let pooler = if facts.direct { "" } else { "; a pooler stands before it and may queue" };
+    tell::warning(&format_args!("{refusal}{pooler}"));
     Ok(())
 }
 

@@ -72,7 +72,7 @@ pub fn server(
 fn status(outcome: &RunOutcome) -> Status {
     if outcome.interrupts > 0 {
         Status::Interrupted
-    } else if outcome.aborted || outcome.cut_short {
+    } else if outcome.aborted.is_some() || outcome.cut_short {
         Status::CutShort
     } else {
         Status::Complete

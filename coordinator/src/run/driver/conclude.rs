@@ -65,7 +65,7 @@ impl Driver {
             started: Instant::now().checked_sub(elapsed).unwrap_or_else(Instant::now),
             start_attempts: self.attempts,
             interrupts: self.machine.interrupts(),
-            aborted: self.aborted,
+            aborted: self.aborted.take(),
             cut_short: any_gone && fail,
         }
     }

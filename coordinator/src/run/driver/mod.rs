@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
 use super::machine::{Ending, Event, Machine, Phase, Rules};
-use super::outcome::{Loss, Silence};
+use super::outcome::{Aborted, Loss, Silence};
 use super::{RunError, RunEvent, RunOutcome, RunSpec};
 use crate::fleet::{AgentHandle, ClockSummary, FleetEvent};
 use crate::merge::{Merger, Setup};
@@ -47,7 +47,7 @@ struct Driver {
     ending: Option<Ending>,
     started: Option<Duration>,
     attempts: u32,
-    aborted: bool,
+    aborted: Option<Aborted>,
 }
 
 /// A run whose sessions are open. Dropping it ends the run.
@@ -130,7 +130,7 @@ impl Driver {
             ending: None,
             started: None,
             attempts: 0,
-            aborted: false,
+            aborted: None,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::fleet::{FleetEvent, Sign};
 use crate::merge::{MergeError, Merger};
 use crate::run::RunEvent;
 use crate::run::machine::{Event, Opened};
+use crate::run::outcome::Aborted;
 
 impl Driver {
     pub(super) async fn sign(&mut self, event: FleetEvent) {
@@ -45,8 +46,9 @@ impl Driver {
                 let agent = self.name(agent);
                 self.tell(RunEvent::Notice { agent, notice }).await;
             }
-            Report::AbortRun(_) => {
-                self.aborted = true;
+            Report::AbortRun { worker: _, reason } => {
+                // Others may meet the same before they are told.
+                self.aborted.get_or_insert(reason.map_or(Aborted::ClientEnded, Aborted::Because));
                 self.event(Event::Abort).await;
             }
             Report::Finished(totals) => self.finished(agent, *totals).await,

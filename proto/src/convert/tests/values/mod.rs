@@ -161,7 +161,8 @@ fn report() -> impl Strategy<Value = Report> {
         any::<(u32, bool)>().prop_map(|(attempt, begun)| Report::CalledOff { attempt, begun }),
         interval().prop_map(|interval| Report::Interval(Box::new(interval))),
         notice.prop_map(Report::Notice),
-        any::<u32>().prop_map(|worker| Report::AbortRun(WorkerId(worker))),
+        (any::<u32>(), of(".*"))
+            .prop_map(|(worker, reason)| Report::AbortRun { worker: WorkerId(worker), reason }),
         totals().prop_map(|totals| Report::Finished(Box::new(totals))),
         ".+".prop_map(Report::Fault),
         ".+".prop_map(Report::Leaving),

@@ -2,7 +2,7 @@
 //! with a deadline.
 //!
 //! In reading order: programs as processes ([`program`], [`process`], [`usage`]), pgsurge itself
-//! ([`cluster`]) and one agent's part of it ([`loading`]), real servers ([`postgres`]) and one whose
+//! ([`cluster`]) and one agent's part of it ([`loading`]), real servers ([`postgres`]), a pooler before them ([`pgbouncer`]) and one whose
 //! speed is known ([`fake_server`]), what surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose
 //! turn it is ([`turn`]), and the repository as text ([`sources`]). Knows what the parts are called and
 //! how they are started, never how they work inside.
@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod fake_server;
 pub mod hosts;
 pub mod loading;
+pub mod pgbouncer;
 pub mod postgres;
 pub mod process;
 pub mod program;

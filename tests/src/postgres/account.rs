@@ -34,6 +34,11 @@ impl Account {
         Some(Self { uid: ids.next()?.ok()?, gid: ids.next()?.ok()? })
     }
 
+    /// Numbers of user and group.
+    pub fn ids(self) -> (u32, u32) {
+        (self.uid, self.gid)
+    }
+
     /// Whether this account may pass through all folders above `path`.
     pub fn reaches(self, path: &Path) -> bool {
         Command::new("test")

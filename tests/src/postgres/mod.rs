@@ -228,6 +228,21 @@ impl Postgres {
     }
 }
 
+/// User and group that servers run as, where the test itself is privileged and must not lend them its own.
+///
+/// # Panics
+/// If there is no unprivileged account.
+#[must_use]
+pub fn server_account() -> Option<(u32, u32)> {
+    let account = Account::for_servers().unwrap_or_else(|error| panic!("accounts: {error}"));
+    account.map(Account::ids)
+}
+
+/// Gives a file or folder to that account.
+pub fn lend(path: &Path) -> io::Result<()> {
+    account::give(Account::for_servers()?.as_ref(), path)
+}
+
 /// Polls a condition, for at most a minute.
 ///
 /// # Panics

@@ -32,7 +32,8 @@ impl ErrorClass {
 pub enum ExitCode {
     /// Done and valid.
     Done = 0,
-    /// Usage, script, set-up or connection error before the start.
+    /// Usage, script, set-up or connection error before the start; or a run that is fine otherwise whose
+    /// report or results could not be written.
     Usage = 1,
     /// A client did not finish (pgbench's meaning).
     ClientsUnfinished = 2,

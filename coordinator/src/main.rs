@@ -34,7 +34,7 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
         }
         Invocation::Run(args, connection, verbosity) => {
             logging::start(filter(verbosity));
-            runtime()?.block_on(async {
+            block_on(async {
                 let surroundings = cli::run::Surroundings {
                     local_agent: local::agent(),
                     interrupts: signals::interrupts()?,
@@ -44,13 +44,11 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
         }
         Invocation::Init(args, connection, verbosity) => {
             logging::start(filter(verbosity));
-            runtime()?.block_on(async {
-                cli::init::init(args, &connection, signals::interrupts()?).await
-            })
+            block_on(async { cli::init::init(args, &connection, signals::interrupts()?).await })
         }
         Invocation::Agent(args) => {
             logging::start("info");
-            runtime()?.block_on(local::serve(args))
+            block_on(local::serve(args))
         }
     }
 }
@@ -63,9 +61,13 @@ fn filter(verbosity: Verbosity) -> &'static str {
 }
 
 /// One thread is enough for everything that is not load: workers have runtimes of their own.
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
+fn block_on(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("cannot start the runtime")
+        .context("cannot start the runtime")?;
+    let outcome = runtime.block_on(work);
+    // A look-up of a name that nobody waits for any more may take the resolver half a minute.
+    runtime.shutdown_background();
+    outcome
 }

@@ -164,8 +164,20 @@ impl Loading {
     /// # Panics
     /// If the load ends without saying how connecting went.
     pub fn prepare(&self) -> Result<Prepared, LoadError> {
+        self.prepare_while(|_| {})
+    }
+
+    /// The same, and something is done while sessions are being opened.
+    ///
+    /// # Errors
+    /// If the load cannot be prepared at all.
+    ///
+    /// # Panics
+    /// If the load ends without saying how connecting went.
+    pub fn prepare_while(&self, meanwhile: impl FnOnce(&Load)) -> Result<Prepared, LoadError> {
         let plan = Arc::new(self.plan.clone());
         let (load, mut events) = Load::prepare(plan, &self.share(), self.options)?;
+        meanwhile(&load);
         let mut notices = Vec::new();
         loop {
             match events.blocking_recv().expect("Ready comes before the end") {

@@ -82,7 +82,12 @@ async fn work(mut assignment: Assignment) -> io::Result<WorkerResult> {
     }
     assignment.outbox.send(WorkerEvent::Connected(Box::new(opened.ready)));
 
-    let start = wait_for_start(&assignment.start, &mut assignment.commands, &timer).await;
+    // A stop that came while sessions were being opened was for this, too.
+    let start = if assignment.stopped {
+        None
+    } else {
+        wait_for_start(&assignment.start, &mut assignment.commands, &timer).await
+    };
     let Some(start) = start else {
         part(&station, sessions.into_iter().flatten().collect()).await;
         let station = Rc::into_inner(station).expect("no client has begun");

@@ -15,7 +15,9 @@ pub fn start(default: &str) {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false);
+        .with_target(false)
+        // A standard error that is gone is no reason to fail.
+        .log_internal_errors(false);
     if std::env::var("PGSURGE_LOG_FORMAT").is_ok_and(|format| format == "json") {
         builder.json().init();
     } else {

@@ -41,9 +41,12 @@ pub async fn init(
     options: &Options,
     console: Console<'_>,
 ) -> Result<(), TargetError> {
-    let session = Session::open(target)
-        .await
-        .map_err(|error| error.detail("could not create connection for initialization"))?;
+    let opened = tokio::select! {
+        opened = Session::open(target) => opened,
+        () = console.cancel.cancelled() => return Err(interrupted()),
+    };
+    let session =
+        opened.map_err(|error| error.detail("could not create connection for initialization"))?;
     let canceller = session.canceller(target);
     let cancel = console.cancel.clone();
     let mut work = Work { session, options, console };

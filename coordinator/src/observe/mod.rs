@@ -22,6 +22,7 @@ pub use counters::{After, Before, Counters};
 pub use error::TargetError;
 pub use facts::{Facts, Identity};
 pub use figures::Figures;
+pub(crate) use session::Canceller;
 pub use session::{Rows, Session};
 pub use slots::{Limit, Slots};
 pub use tables::Tables;

@@ -7,6 +7,7 @@ mod bad_input;
 mod ending;
 mod fixture;
 mod hosts;
+mod interrupts;
 mod latency;
 mod loss;
 mod memory;

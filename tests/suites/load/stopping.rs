@@ -56,6 +56,23 @@ fn once_begun_it_cannot_be_called_off() {
 }
 
 #[test]
+fn a_stop_while_sessions_are_being_opened_ends_the_load() {
+    let server = server();
+    let mut loading = Loading::script(server.port(), "select 1;\n").clients(4, 2);
+    // The second session would be opened after a quarter of an hour.
+    loading.plan.load.connect.rate_per_s = Some(0.001);
+    loading.plan.load.connect.timeout = LONG;
+    let prepared = loading.prepare_while(|load| {
+        wait_until("one session is open", || sessions(&server) == "1");
+        load.stop(Stop::Now);
+    });
+    let loaded = prepared.unwrap().finish();
+    assert_eq!(loaded.ready.connect.obtained, 1);
+    assert_eq!(loaded.totals.measured.transactions, 0);
+    wait_until("sessions are closed", || sessions(&server) == "0");
+}
+
+#[test]
 fn draining_lets_transactions_in_flight_finish() {
     let server = server();
     let prepared = Loading::script(server.port(), "select pg_sleep(1);\n")

@@ -7,11 +7,12 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::Result;
+use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::target::{Address, Target};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::bench::{BenchArgs, Format};
-use crate::cli::tell::{line, warning};
+use crate::cli::tell::{self, line, warning};
 use crate::observe::Facts;
 use crate::report::{self, RunResult, summary};
 use crate::run::Aborted;
@@ -83,6 +84,12 @@ pub fn report(format: Format, result: &RunResult) -> Result<()> {
 /// Where the results are.
 pub fn results(place: &Path) {
     line(&format_args!("results are in {}", place.display()));
+}
+
+/// What could not be written, with the exit code of a run that is fine otherwise.
+pub fn not_written(error: &anyhow::Error) -> ExitCode {
+    tell::error(error);
+    ExitCode::Usage
 }
 
 /// pgbench's last line when clients did not finish.

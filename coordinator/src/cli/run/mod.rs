@@ -5,14 +5,16 @@
 
 mod announce;
 mod gather;
+mod patience;
 mod plan;
 mod result;
+mod target;
 mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::{Share, SplitBy, SplitRules, split};
@@ -24,20 +26,17 @@ use super::bench::{BenchArgs, Format};
 use super::connection::ConnectionArgs;
 use super::tell;
 use crate::fleet::AgentHandle;
-use crate::observe::{After, Before, Facts, Figures, Session, Tables, upkeep};
+use crate::observe::{After, Figures, TargetError};
 use crate::report::{Folder, Options, RunResult};
 use crate::run::{self, Aborted, Interrupts, RunError, RunOutcome, RunSpec};
+
+use patience::{Beside, unless};
+use target::{Look, Observed};
 
 pub use gather::{StartLocalAgent, identity};
 
 /// How long the target may take to let go of the last session before its counters are read anyway.
 const SESSIONS_GONE_WITHIN: Duration = Duration::from_secs(10);
-
-/// How long sessions of an earlier run may take to make room before the clients are refused.
-const ROOM_WITHIN: Duration = Duration::from_secs(2);
-
-/// How long a cancel request may take on its way.
-const CANCELLED_WITHIN: Duration = Duration::from_secs(3);
 
 /// Events of a run that may wait to be printed; then the run waits.
 const EVENTS: usize = 256;
@@ -51,13 +50,6 @@ pub struct Surroundings {
     pub local_agent: StartLocalAgent,
     /// What the user wants in the middle of it.
     pub interrupts: Interrupts,
-}
-
-/// The target as it was before the load.
-struct Observed {
-    facts: Facts,
-    tables: Option<Tables>,
-    before: Before,
 }
 
 /// Runs a benchmark.
@@ -91,172 +83,113 @@ async fn execute(
     let interrupts = surroundings.interrupts.clone();
     let (fleet, fleet_options) = gather::open(&args, surroundings).await?;
 
-    let patience = args.cluster.connect.timeout;
-    let mut session = unless(&interrupts, open_session(&target, patience)).await??;
-    let mut facts = Facts::read(&mut session).await?;
-    let tables = read_tables(&args, &mut session, &target).await?;
-    let scale = tables.as_ref().map(|tables| tables.scale).or(args.scale).unwrap_or(1);
-    let plan = plan::plan(&args, i64::from(scale), target)?;
-    facts.await_room(&mut session, args.clients.into(), ROOM_WITHIN).await?;
-    refuse_too_many_clients(&args, &facts)?;
+    let mut look = Look::open(&args, &target, &interrupts).await?;
+    let plan = plan::plan(&args, i64::from(look.scale(&args)), target)?;
     let unwritable = |error| tell::warning(&format_args!("{:#}", anyhow::Error::from(error)));
     let folder = Folder::open(&args.cluster.results, &plan, INTERVAL, unwritable)?;
 
     let agents = unless(&interrupts, gather::agents(&args, &fleet)).await??;
     let shares = shares(&args, &plan, &agents)?;
-    announce::banner(&args, &facts)?;
+    announce::banner(&args, &look.facts)?;
     if !args.no_vacuum {
-        vacuum(&args, &mut session, &plan.target, &interrupts).await?;
+        look.vacuum(args.vacuum_all).await?;
     }
-    let counts_history = plan::adds_history(&plan.workload);
-    let before = Before::read(session, &facts, counts_history).await?;
-    let observed = Observed { facts, tables, before };
+    let observed = look.finish(&plan).await?;
 
     let options = options(&args);
     let plan = Arc::new(plan);
-    let abort = interrupts.abort.clone();
-    let acknowledging = tokio::spawn(announce::interrupt(interrupts.drain.clone()));
     let (events, receiver) = mpsc::channel(EVENTS);
     let spec = RunSpec {
         plan: Arc::clone(&plan),
         agents: agents.into_iter().zip(shares).collect(),
         fleet: fleet_options,
-        options: run::RunOptions {
-            interval: INTERVAL,
-            any_server: args.cluster.any_server,
-            on_agent_loss: args.cluster.on_agent_loss,
-        },
+        options: run_options(&args),
         events,
-        interrupts,
+        interrupts: interrupts.clone(),
     };
     let watch = watch::Watch::new(&plan, &options, folder, args.progress.is_none());
     let watching = tokio::spawn(watch.until_the_end(receiver));
     let outcome = load(spec).await;
-    acknowledging.abort();
     let watched = watching.await.expect("watching a run does not panic");
     // A second signal does not wait for agents to say goodbye.
     tokio::select! {
         () = fleet.shutdown() => {}
-        () = abort.cancelled() => {}
+        () = interrupts.abort.cancelled() => {}
     }
     let outcome = outcome?;
     let aborted = outcome.aborted.clone();
-    let result = conclude(&plan, options, &program, outcome, &watched, observed).await;
-    finish(&args, &result, watched.folder, aborted.as_ref())
-}
-
-/// Waits, unless the user wants no more of it.
-async fn unless<T>(
-    interrupts: &Interrupts,
-    waited_for: impl Future<Output = T>,
-) -> Result<T, RunError> {
-    tokio::select! {
-        done = waited_for => Ok(done),
-        () = interrupts.drain.cancelled() => Err(RunError::Interrupted),
-    }
-}
-
-/// The upkeep before a run. An interrupt also ends the statement in course, which would else go on.
-async fn vacuum(
-    args: &BenchArgs,
-    session: &mut Session,
-    target: &Target,
-    interrupts: &Interrupts,
-) -> Result<()> {
-    let canceller = session.canceller(target);
-    let work = async { upkeep(session, args.vacuum_all, &mut std::io::stderr()).await };
-    let done = unless(interrupts, work).await;
-    if done.is_err() {
-        // Whether or not the request arrives, the session ends.
-        let _ = tokio::time::timeout(CANCELLED_WITHIN, canceller.cancel()).await;
-    }
-    Ok(done?)
+    let after = counters_after(&plan.target, &observed, &interrupts).await;
+    let sessions = result::sessions(&outcome);
+    let figures = after.map(|after| Figures::between(&observed.before, &after, sessions));
+    let server = result::server(observed.facts, observed.tables, figures);
+    let found = result::Found {
+        plan: &plan,
+        options,
+        program: &program,
+        outcome,
+        watched: &watched,
+        server,
+    };
+    Ok(finish(&args, &found.assemble(), watched.folder, aborted.as_ref()))
 }
 
 /// Opens the sessions, starts and measures.
 async fn load(spec: RunSpec) -> Result<RunOutcome> {
-    let started = async { run::prepare(spec).await?.measure().await };
+    let drain = spec.interrupts.drain.clone();
+    let started = async {
+        let prepared = run::prepare(spec).await?;
+        // Before this, an interrupt finds nothing in flight.
+        let _acknowledging = Beside::start(announce::interrupt(drain));
+        prepared.measure().await
+    };
     started.await.map_err(|error| match error {
         RunError::Interrupted => anyhow::Error::from(error),
         other => anyhow::Error::from(other).context(announce::NOT_STARTED),
     })
 }
 
-/// Looks at the target once more and puts everything together.
-async fn conclude(
-    plan: &Plan,
-    options: Options,
-    program: &Program,
-    outcome: RunOutcome,
-    watched: &watch::Watched,
-    observed: Observed,
-) -> RunResult {
-    let after = After::read(&plan.target, &observed.before, SESSIONS_GONE_WITHIN).await;
-    let sessions = result::sessions(&outcome);
-    let figures = after.map(|after| Figures::between(&observed.before, &after, sessions));
-    let server = result::server(observed.facts, observed.tables, figures);
-    result::Found { plan, options, program, outcome, watched, server }.assemble()
+/// Looks at the target once more; a second interrupt does not wait for the run's sessions to go.
+async fn counters_after(
+    target: &Target,
+    observed: &Observed,
+    interrupts: &Interrupts,
+) -> Result<After, TargetError> {
+    tokio::select! {
+        after = After::read(target, &observed.before, SESSIONS_GONE_WITHIN) => after,
+        () = interrupts.abort.cancelled() => {
+            Err(TargetError::new("a second interrupt ended the wait for the last session"))
+        }
+    }
 }
 
-/// Prints, keeps and tells.
+/// Prints, keeps and tells. What cannot be written is an error of its own: the figures are on stdout, or at
+/// least in the folder.
 fn finish(
     args: &BenchArgs,
     result: &RunResult,
     folder: Option<Folder>,
     aborted: Option<&Aborted>,
-) -> Result<ExitCode> {
-    if let Some(aborted) = aborted {
+) -> ExitCode {
+    let mut code = if aborted.is_some() { ExitCode::ClientsUnfinished } else { result.exit_code };
+    let printed = if let Some(aborted) = aborted {
         announce::aborted_run(aborted);
+        Ok(())
     } else {
-        announce::report(args.cluster.format, result)?;
-    }
-    if let Some(folder) = folder {
-        let place = folder.finish(result)?;
-        announce::results(&place);
-    }
+        announce::report(args.cluster.format, result)
+    };
+    let kept = folder.map(|folder| folder.finish(result)).transpose();
     if aborted.is_none() && result.merged.aborted_clients > 0 {
         announce::incomplete();
     }
-    Ok(if aborted.is_some() { ExitCode::ClientsUnfinished } else { result.exit_code })
-}
-
-/// The connection that looks at the target; one that takes the connection and never answers is given up.
-async fn open_session(target: &Target, patience: Duration) -> Result<Session> {
-    const FAILED: &str = "could not create connection for setup";
-    match tokio::time::timeout(patience, Session::open(target)).await {
-        Ok(opened) => Ok(opened.context(FAILED)?),
-        Err(_) => bail!("{FAILED}: {target} did not answer within {} s", patience.as_secs_f64()),
+    match kept {
+        Ok(Some(place)) => announce::results(&place),
+        Ok(None) => {}
+        Err(error) => code = code.max(announce::not_written(&error.into())),
     }
-}
-
-/// Scale and partitions, which only built-in scripts rely on.
-async fn read_tables(
-    args: &BenchArgs,
-    session: &mut Session,
-    target: &Target,
-) -> Result<Option<Tables>> {
-    if !args.scripts.iter().any(|script| script.builtin) {
-        return Ok(None);
+    if let Err(error) = printed {
+        code = code.max(announce::not_written(&error));
     }
-    let tables = Tables::read(session, &target.database).await?;
-    if args.scale.is_some_and(|scale| scale != tables.scale) {
-        announce::scale_ignored(tables.scale);
-    }
-    Ok(Some(tables))
-}
-
-/// Said before connecting, since a server that is full says so to each client in turn. Through a pooler it
-/// is only a warning: the pooler queues.
-fn refuse_too_many_clients(args: &BenchArgs, facts: &Facts) -> Result<()> {
-    let Some(refusal) = facts.slots.refuse(args.clients.into()) else { return Ok(()) };
-    if facts.direct && !args.cluster.allow_fewer_clients {
-        bail!(
-            "{refusal}\nhint: lower -c, raise the limit, or take what there is with --allow-fewer-clients"
-        );
-    }
-    let pooler = if facts.direct { "" } else { "; a pooler stands before it and may queue" };
-    tell::warning(&format_args!("{refusal}{pooler}"));
-    Ok(())
+    code
 }
 
 fn shares(args: &BenchArgs, plan: &Plan, agents: &[AgentHandle]) -> Result<Vec<Share>> {
@@ -271,6 +204,14 @@ fn shares(args: &BenchArgs, plan: &Plan, agents: &[AgentHandle]) -> Result<Vec<S
 /// pgbench's default inside one process, each agent's cores in a cluster.
 fn workers_per_agent(args: &BenchArgs) -> Option<u32> {
     args.jobs.or(if args.cluster.agents.is_some() { None } else { Some(1) })
+}
+
+fn run_options(args: &BenchArgs) -> run::RunOptions {
+    run::RunOptions {
+        interval: INTERVAL,
+        any_server: args.cluster.any_server,
+        on_agent_loss: args.cluster.on_agent_loss,
+    }
 }
 
 fn options(args: &BenchArgs) -> Options {

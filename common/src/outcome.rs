@@ -12,6 +12,8 @@ pub enum ErrorClass {
     Deadlock,
     /// Anything else the server reports.
     Other,
+    /// The session was lost, so nobody knows the outcome (`--reconnect`). No SQLSTATE says so by itself.
+    Connection,
 }
 
 impl ErrorClass {

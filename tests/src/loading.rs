@@ -94,6 +94,7 @@ impl Loading {
             rate_tps: None,
             latency_limit_us: None,
             connect_per_transaction: false,
+            reconnect: false,
             connect: ConnectBudget {
                 rate_per_s: None,
                 concurrency: 16,

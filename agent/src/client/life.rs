@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use pgsurge_common::outcome::ErrorClass;
 use pgsurge_common::schedule::Due;
 use pgsurge_common::script::ClientState;
 use pgsurge_common::stats::Phase;
@@ -14,6 +15,7 @@ use super::session::Session;
 use super::transaction::{Fate, Transaction};
 use super::trouble::Abort;
 use crate::load::{Notice, Stop};
+use crate::wire::Connection;
 use crate::worker::{Ended, RunTime, Sample, Seat, Station};
 
 /// A client at work.
@@ -28,6 +30,16 @@ pub(super) struct Client<'a> {
     pub(super) done: u64,
     /// A round trip or a sleep has let others work since the last transaction.
     pub(super) has_yielded: bool,
+}
+
+/// What a client does after a transaction.
+enum Lived {
+    /// It goes on, at this time.
+    On(RunTime),
+    /// It lost its session at this time.
+    Lost(RunTime),
+    /// It has come to its end.
+    Done,
 }
 
 /// Executes transactions until the client has done its work, aborts or is stopped. A client without
@@ -72,10 +84,14 @@ impl Client<'_> {
             self.station.recorder.borrow_mut().enter(entered);
             let lived = self.live(due, now, script).await;
             self.station.recorder.borrow_mut().leave(entered);
-            match lived? {
-                Some(end) => now = end,
-                None => return Ok(()),
-            }
+            now = match lived? {
+                Lived::On(end) => end,
+                Lived::Lost(end) => match self.recover(end).await? {
+                    Some(back) => back,
+                    None => return Ok(()),
+                },
+                Lived::Done => return Ok(()),
+            };
             if !std::mem::take(&mut self.has_yielded) {
                 // A script that waits for nothing would keep all others from working.
                 tokio::task::yield_now().await;
@@ -103,14 +119,8 @@ impl Client<'_> {
         turn.next
     }
 
-    /// One transaction from its due time to its end, which is returned; `None` if the client has come
-    /// to its end.
-    async fn live(
-        &mut self,
-        due: Due,
-        now: RunTime,
-        script: usize,
-    ) -> Result<Option<RunTime>, Abort> {
+    /// One transaction from its due time to its end.
+    async fn live(&mut self, due: Due, now: RunTime, script: usize) -> Result<Lived, Abort> {
         let station = self.station;
         let mut begun = now;
         let mut transaction = Transaction { script, due: now, begun, phase: due.phase, tries: 1 };
@@ -120,7 +130,7 @@ impl Client<'_> {
                 begun = station.sleep_until(transaction.due, false).await;
                 self.has_yielded = true;
                 if station.is_closing(begun) {
-                    return Ok(None);
+                    return Ok(Lived::Done);
                 }
             }
         }
@@ -128,7 +138,10 @@ impl Client<'_> {
         let first_due = if station.rules.rate_limited { transaction.due } else { RunTime::ZERO };
         station.recorder.borrow_mut().begun(first_due, begun);
         if self.session.is_none() {
-            begun = self.connect(begun, due.phase).await?;
+            let Some(connected) = self.connect(begun, due.phase).await? else {
+                return Ok(Lived::Done);
+            };
+            begun = connected;
             if !station.rules.rate_limited {
                 // The time to connect is counted apart; without a rate it is not part of the latency.
                 transaction.due = begun;
@@ -141,9 +154,14 @@ impl Client<'_> {
             Fate::Ended(ended, end) => {
                 self.book(&transaction, ended, end);
                 self.end_session_or_block(&transaction, end).await?;
-                Some(end)
+                Lived::On(end)
             }
-            Fate::Dropped => None,
+            Fate::Lost(end) => {
+                self.book(&transaction, Ended::Failed(ErrorClass::Connection), end);
+                self.part().await;
+                Lived::Lost(end)
+            }
+            Fate::Dropped => Lived::Done,
         })
     }
 
@@ -180,11 +198,8 @@ impl Client<'_> {
                 self.seat.client
             )));
         }
-        if station.rules.reconnect
-            && let Some(session) = self.session.take()
-        {
-            *self.seat.cancel.borrow_mut() = None;
-            session.connection.close().await;
+        if station.rules.connect_each {
+            self.part().await;
             let closed = station.now();
             let us = closed.us_since(end);
             station.recorder.borrow_mut().connection(transaction.phase, closed, 0, us);
@@ -192,24 +207,39 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Opens a session; returns the time after that.
-    async fn connect(&mut self, begun: RunTime, phase: Phase) -> Result<RunTime, Abort> {
+    /// Closes the session as far as that can be done at once.
+    async fn part(&mut self) {
+        *self.seat.cancel.borrow_mut() = None;
+        if let Some(session) = self.session.take() {
+            session.connection.close().await;
+        }
+    }
+
+    /// The session that the client works with from now on.
+    pub(super) fn take_up(&mut self, connection: Connection) {
+        *self.seat.cancel.borrow_mut() = connection.cancel_token();
+        self.session = Some(Session::new(connection));
+    }
+
+    /// Opens a session; returns the time after that, or nothing if the load ended before there was one.
+    async fn connect(&mut self, begun: RunTime, phase: Phase) -> Result<Option<RunTime>, Abort> {
         let station = self.station;
         self.has_yielded = true;
         // Boxed: this future is far larger than a client at work.
         let connected = Box::pin(station.connector.connect()).await;
         let now = station.now();
-        let mut recorder = station.recorder.borrow_mut();
         match connected {
             Ok(connection) => {
-                recorder.connection(phase, now, 1, now.us_since(begun));
-                *self.seat.cancel.borrow_mut() = connection.cancel_token();
-                self.session = Some(Session::new(connection));
-                Ok(now)
+                station.recorder.borrow_mut().connection(phase, now, 1, now.us_since(begun));
+                self.take_up(connection);
+                Ok(Some(now))
             }
             Err(error) => {
-                recorder.error(phase, now, error.kind());
-                drop(recorder);
+                station.recorder.borrow_mut().error(phase, now, error.kind());
+                if station.rules.reconnect && !error.is_lasting() {
+                    self.miss(&format!("could not connect; {}: {error}", error.kind()), now);
+                    return self.recover(now).await;
+                }
                 station.say(Notice::error(self.seat.client, error.to_string()));
                 let client = self.seat.client;
                 Err(Abort(format!("client {client} aborted while establishing connection")))

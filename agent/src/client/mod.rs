@@ -2,7 +2,8 @@
 //!
 //! In reading order: the rules ([`rules`]), one client's life ([`life`]), one transaction with its
 //! tries ([`transaction`]), one command ([`command`]), and below them the session ([`session`]), its
-//! answers ([`reply`], [`capture`]), what goes wrong ([`trouble`]), and what can be said of it ([`identity`], [`predict`]).
+//! answers ([`reply`], [`capture`]), what goes wrong ([`trouble`]), how a client comes back from it
+//! ([`recover`]), and what can be said of it ([`identity`], [`predict`]).
 //!
 //! Knows nothing of coordinator, plan splitting or threads. The policies are values, so there is one
 //! loop for all of them. No allocation, lock or log line per transaction, and the clock is read once
@@ -14,6 +15,7 @@ mod identity;
 mod life;
 mod pooler;
 mod predict;
+mod recover;
 mod reply;
 mod rules;
 mod session;

@@ -1,6 +1,8 @@
 //! The rules of a plan that every client follows, as plain values: how to send, when to stop, when to
 //! try again.
 
+use std::time::Duration;
+
 use pgsurge_common::plan::{End, Plan, Protocol};
 
 /// See the module.
@@ -12,7 +14,12 @@ pub(crate) struct Rules {
     /// Measured transactions of each client (`-t`).
     pub(crate) transactions: Option<u64>,
     /// A new connection for every transaction (`-C`).
+    pub(crate) connect_each: bool,
+    /// A client whose session is lost opens another (`--reconnect`).
     pub(crate) reconnect: bool,
+    /// How long it tries. In a run of a given length it tries to the end; one of a number of transactions
+    /// would else never end.
+    pub(crate) give_up_after: Option<Duration>,
     /// Due times come from a rate (`-R`), not from the client.
     pub(crate) rate_limited: bool,
     /// `None` is unlimited.
@@ -39,7 +46,12 @@ impl Rules {
                 End::Transactions(count) => Some(count),
                 End::Duration(_) => None,
             },
-            reconnect: load.connect_per_transaction,
+            connect_each: load.connect_per_transaction,
+            reconnect: load.reconnect,
+            give_up_after: match load.end {
+                End::Transactions(_) => Some(load.connect.timeout),
+                End::Duration(_) => None,
+            },
             rate_limited: load.rate_tps.is_some(),
             max_tries: workload.max_tries,
             latency_limit_us: load.latency_limit_us,

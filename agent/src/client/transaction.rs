@@ -7,7 +7,7 @@ use pgsurge_common::outcome::ErrorClass;
 use pgsurge_common::stats::Phase;
 
 use super::life::Client;
-use super::trouble::{Abort, LOST, SqlError, Why};
+use super::trouble::{Abort, LOST, SqlError, Trouble, Why};
 use crate::load::{Notice, Stop};
 use crate::worker::{Ended, RunTime};
 
@@ -25,6 +25,8 @@ pub(super) struct Transaction {
 pub(super) enum Fate {
     /// So, and then.
     Ended(Ended, RunTime),
+    /// With the loss of its session, then; the client goes on (`--reconnect`).
+    Lost(RunTime),
     /// It failed after the end of the load: the client is done and the transaction counted nowhere.
     Dropped,
 }
@@ -39,6 +41,7 @@ impl Client<'_> {
                 Err(trouble) => trouble,
             };
             let error = match *trouble.0 {
+                why if self.may_come_back(&why) => return Ok(self.lose(&why, this)),
                 Why::Sql(error) if self.survives(error.class) => error,
                 why => return Err(self.abort(why, this)),
             };
@@ -70,7 +73,9 @@ impl Client<'_> {
                 format!("client {client} got an error in command {command} (SQL) of script {script}; {text}"),
             ));
         }
-        self.roll_back(this).await?;
+        if let Some(fate) = self.roll_back(this).await? {
+            return Ok(Some(fate));
+        }
         let now = station.now();
         if station.is_closing(now) {
             return Ok(Some(Fate::Dropped));
@@ -93,11 +98,12 @@ impl Client<'_> {
         Ok(None)
     }
 
-    /// Ends the block in which an error left the session, if it did.
-    async fn roll_back(&mut self, this: &Transaction) -> Result<(), Abort> {
+    /// Ends the block in which an error left the session, if it did; a fate if that went wrong and the
+    /// client goes on all the same.
+    async fn roll_back(&mut self, this: &Transaction) -> Result<Option<Fate>, Abort> {
         let client = self.seat.client;
         let Some(session) = self.session.as_mut().filter(|session| session.is_in_block()) else {
-            return Ok(());
+            return Ok(None);
         };
         self.seat.busy.set(true);
         let result = match session.connection.query(b"ROLLBACK") {
@@ -105,12 +111,16 @@ impl Client<'_> {
             Err(error) => Err(error.into()),
         };
         self.seat.busy.set(false);
+        let result = result.map_err(|broken| (broken.kind().to_owned(), Trouble::from(broken)));
         let (why, kind) = match result {
             Ok(reply) => match reply.error {
-                None => return Ok(()),
+                None => return Ok(None),
                 Some(refusal) => (refusal.error.render(None), refusal.error.sqlstate().to_owned()),
             },
-            Err(broken) => (LOST.into(), broken.kind().to_owned()),
+            Err((_, trouble)) if self.may_come_back(&trouble.0) => {
+                return Ok(Some(self.lose(&trouble.0, this)));
+            }
+            Err((kind, _)) => (LOST.into(), kind),
         };
         self.note_error(this.phase, &kind);
         Err(Abort(format!(

@@ -4,6 +4,7 @@
 //! keys are made once. What libpq tries next after a failure is tried next here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pgsurge_common::target::{Host, SessionAttrs, SslMode, Target};
 
@@ -17,6 +18,10 @@ use super::session_attrs;
 use super::startup::{self, Login};
 use super::stream::Stream;
 use super::tls::{self, Client};
+
+/// Bound on one address where a lost session is replaced and the target sets no `connect_timeout`: three
+/// repetitions of a lost packet.
+const AGAIN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Opens sessions on one target. Cheap to clone; shared by all threads.
 #[derive(Clone, Debug)]
@@ -33,6 +38,13 @@ struct Shared {
     resolver: Resolver,
     /// User id that must own a unix socket's server (`requirepeer`).
     peer: Option<u32>,
+}
+
+/// What is wanted of a session, and how long each address may take.
+#[derive(Clone, Copy)]
+struct Attempt {
+    wanted: SessionAttrs,
+    bound: Option<Duration>,
 }
 
 /// One way to secure a stream.
@@ -80,19 +92,33 @@ impl Connector {
 
     /// Opens one session. Bounded by `connect_timeout` for each address, if the target has one.
     pub async fn connect(&self) -> Result<Connection, ConnectError> {
-        match self.shared.target.session_attrs {
-            SessionAttrs::PreferStandby => match self.try_hosts(SessionAttrs::Standby).await {
-                Ok(connection) => Ok(connection),
-                Err(first) => {
-                    let second = self.try_hosts(SessionAttrs::Any).await;
-                    second.map_err(|error| error.after(Some(first)))
-                }
-            },
-            wanted => self.try_hosts(wanted).await,
+        self.connect_within(None).await
+    }
+
+    /// Opens one in place of a lost one. Bounded for each address in any case: one that is gone must not
+    /// keep a client from the next one.
+    pub async fn connect_again(&self) -> Result<Connection, ConnectError> {
+        self.connect_within(Some(AGAIN_WITHIN)).await
+    }
+
+    async fn connect_within(&self, default: Option<Duration>) -> Result<Connection, ConnectError> {
+        let asked_for = self.shared.target.connect_timeout.filter(|bound| !bound.is_zero());
+        let bound = asked_for.or(default);
+        let wanted = match self.shared.target.session_attrs {
+            SessionAttrs::PreferStandby => SessionAttrs::Standby,
+            wanted => wanted,
+        };
+        let first = self.try_hosts(Attempt { wanted, bound }).await;
+        match first {
+            Err(first) if self.shared.target.session_attrs == SessionAttrs::PreferStandby => {
+                let second = self.try_hosts(Attempt { wanted: SessionAttrs::Any, bound }).await;
+                second.map_err(|error| error.after(Some(first)))
+            }
+            first => first,
         }
     }
 
-    async fn try_hosts(&self, wanted: SessionAttrs) -> Result<Connection, ConnectError> {
+    async fn try_hosts(&self, attempt: Attempt) -> Result<Connection, ConnectError> {
         let target = &self.shared.target;
         let mut failed: Option<ConnectError> = None;
         let mut hosts: Vec<&Host> = target.hosts.iter().collect();
@@ -107,7 +133,7 @@ impl Connector {
             };
             order::arrange(&mut places, target.load_balance);
             for place in places {
-                let failure = match self.try_place(host, &place, wanted).await {
+                let failure = match self.try_place(host, &place, attempt).await {
                     Ok(connection) => return Ok(connection),
                     Err(failure) => failure,
                 };
@@ -130,7 +156,7 @@ impl Connector {
         &self,
         host: &Host,
         place: &Place,
-        wanted: SessionAttrs,
+        Attempt { wanted, bound }: Attempt,
     ) -> Result<Connection, Failure> {
         let attempt = async {
             let mut connection = self.try_securities(host, place).await?;
@@ -142,10 +168,7 @@ impl Connector {
                 }
             }
         };
-        let Some(bound) = self.shared.target.connect_timeout.filter(|bound| !bound.is_zero())
-        else {
-            return attempt.await;
-        };
+        let Some(bound) = bound else { return attempt.await };
         tokio::time::timeout(bound, attempt).await.unwrap_or_else(|_| {
             let error = ConnectError::new("timeout", "timeout expired").at(&place.describe());
             Err(Failure::new(error, Next::Address))

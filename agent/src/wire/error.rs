@@ -123,6 +123,15 @@ impl ConnectError {
         SQLSTATES.contains(&self.kind()) || SYSTEM.contains(&self.kind())
     }
 
+    /// Whether somebody has to change something before an attempt can succeed, on a target that let us in
+    /// before: authentication, privileges, the database itself. All else may pass, as a failover does.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        let kind = self.kind();
+        let of_class = |class| self.server.is_some() && kind.starts_with(class);
+        of_class("28") || of_class("3D") || of_class("42") || matches!(kind, "password" | "peer")
+    }
+
     /// The same error, told as one of a connection to `place`.
     pub(super) fn at(mut self, place: &str) -> Self {
         self.message = format!("connection to server {place} failed: {}", self.message);

@@ -125,6 +125,23 @@ impl Timeline {
         time.us().saturating_sub(self.window.measure_start_us)
     }
 
+    /// Microseconds since the measured part began; negative before.
+    #[must_use]
+    pub fn us_from_start(&self, time: RunTime) -> i64 {
+        let signed = |us| i64::try_from(us).unwrap_or(i64::MAX);
+        signed(time.us()) - signed(self.window.measure_start_us)
+    }
+
+    /// When an interval of a phase begins.
+    #[must_use]
+    pub fn beginning(&self, phase: Phase, index: u32) -> RunTime {
+        let start_us = match phase {
+            Phase::Warmup => 0,
+            Phase::Measure => self.window.measure_start_us,
+        };
+        RunTime::from_us(start_us.saturating_add(Self::INTERVAL_US * u64::from(index)))
+    }
+
     /// The interval of a phase in which something ended. The last one of the warm-up takes
     /// everything that ends later.
     #[must_use]

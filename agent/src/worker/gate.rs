@@ -1,6 +1,8 @@
-//! How fast this host may open connections: so many at the same time, so many a second, until a
-//! deadline. Shared by all workers of a load; nothing of it is on the hot path.
+//! How fast this host may open connections: so many at the same time, so many a second, and before the
+//! start until a deadline. Shared by all workers of a load; nothing of it is on the hot path.
 
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +16,7 @@ use super::timer::Timer;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(crate) struct Gate {
     permits: Semaphore,
     pace: Option<Pace>,
     /// No attempt goes on beyond it.
@@ -62,6 +64,15 @@ impl Gate {
         permit
     }
 
+    /// The same after the start, for a session in place of a lost one.
+    pub(crate) async fn enter_again(&self, timer: &Timer) -> SemaphorePermit<'_> {
+        let permit = self.permits.acquire().await.expect("this semaphore is never closed");
+        if let Some(pace) = &self.pace {
+            timer.sleep_until(pace.reserve(Instant::now())).await;
+        }
+        permit
+    }
+
     /// When all attempts end.
     pub(super) fn deadline(&self) -> Instant {
         self.deadline
@@ -105,9 +116,19 @@ impl Pace {
     }
 }
 
-/// How long to wait after a failed attempt: doubling from 50 ms to 2 s, half of it at random, so that
-/// clients that failed together do not try together.
-pub(super) fn back_off(failures: u32, random: f64) -> Duration {
+/// How long to wait after so many attempts have failed before: doubling from 50 ms to 2 s, half of it at
+/// random, so that clients that failed together do not try together.
+pub(crate) fn pause_after(failures: u32) -> Duration {
+    back_off(failures, random())
+}
+
+/// A number in [0, 1) that no two processes share.
+fn random() -> f64 {
+    let bits = RandomState::new().hash_one(Instant::now()) >> 11;
+    bits as f64 / (1u64 << 53) as f64
+}
+
+fn back_off(failures: u32, random: f64) -> Duration {
     const FIRST: Duration = Duration::from_millis(50);
     const MOST: Duration = Duration::from_secs(2);
     let full = FIRST.saturating_mul(1 << failures.min(10)).min(MOST);

@@ -178,6 +178,10 @@ fn merge_results<'a>(parts: Vec<WorkerResult>, ready: impl Iterator<Item = &'a R
         totals.measured.merge(&tally.measured);
         totals.warmup.merge(&tally.warmup);
         totals.errors.merge(&tally.errors);
+        totals.outages.merge(&tally.outages);
+        if let Some(reconnecting) = &tally.reconnecting {
+            totals.reconnecting.merge(reconnecting);
+        }
         totals.extra_commits += part.extra_commits;
         totals.aborted_clients += part.aborted_clients;
         totals.aborted.extend(part.aborted);

@@ -25,6 +25,7 @@ use pgsurge_common::stats::{ClientCount, Interval, StatementStats};
 
 pub(crate) use clock::RunTime;
 pub(crate) use crew::Crew;
+pub(crate) use gate::pause_after;
 pub(crate) use recorder::{Ended, Sample};
 pub(crate) use start::Start;
 pub(crate) use station::{Seat, Station};

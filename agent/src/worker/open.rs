@@ -2,8 +2,6 @@
 //! errors that may pass, and says how many it got and why not more.
 
 use std::cell::Cell;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +9,7 @@ use std::time::Instant;
 use pgsurge_common::stats::{ErrorCounts, micros};
 use tokio::task::JoinSet;
 
-use super::gate::{Gate, back_off};
+use super::gate::{Gate, pause_after};
 use super::timer::Timer;
 use crate::client::{Identity, Session, identify};
 use crate::load::Ready;
@@ -126,8 +124,7 @@ impl Opener {
                 self.gate.refuse();
                 break;
             }
-            let pause = back_off(failures, random());
-            self.timer.sleep_until(Instant::now() + pause).await;
+            self.timer.sleep_until(Instant::now() + pause_after(failures)).await;
         }
         None
     }
@@ -140,10 +137,4 @@ impl Opener {
         let identity = Box::pin(identify(&mut session)).await.ok()?;
         Some((session, identity))
     }
-}
-
-/// A number in [0, 1) that no two processes share.
-fn random() -> f64 {
-    let bits = RandomState::new().hash_one(Instant::now()) >> 11;
-    bits as f64 / (1u64 << 53) as f64
 }

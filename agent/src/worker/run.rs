@@ -69,7 +69,7 @@ async fn work(mut assignment: Assignment) -> io::Result<WorkerResult> {
     let station = Rc::new(furnish(&assignment, &timer, &meter));
 
     let opened = open(&mut assignment, &timer).await;
-    let sessions = if station.rules.reconnect {
+    let sessions = if station.rules.connect_each {
         let proof = opened.sessions.into_iter().flatten().collect();
         part(&station, proof).await;
         Vec::new()
@@ -111,6 +111,7 @@ fn furnish(assignment: &Assignment, timer: &Timer, meter: &Rc<RefCell<CpuMeter>>
         program: assignment.program.clone(),
         share: assignment.share,
         connector: assignment.connector.clone(),
+        gate: assignment.gate.clone(),
         timer: timer.clone(),
         timeline,
         recorder: Recorder::new(timeline, assignment.spares.clone(), close),

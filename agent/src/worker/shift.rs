@@ -67,7 +67,7 @@ impl Shift {
         let mut sessions = sessions.into_iter();
         for (seat, own) in own.enumerate() {
             let session = sessions.next().flatten();
-            if session.is_none() && !station.rules.reconnect {
+            if session.is_none() && !station.rules.connect_each {
                 continue;
             }
             let state = ClientState::new(program, station.seats[seat].client, own, streams);

@@ -17,6 +17,7 @@ use pgsurge_common::stats::{ClientCount, Phase, StatementStats};
 
 use super::clock::{Clock, RunTime, Timeline};
 use super::crew::Outbox;
+use super::gate::Gate;
 use super::notices::Budget;
 use super::recorder::Recorder;
 use super::timer::Timer;
@@ -31,6 +32,7 @@ pub(crate) struct Station {
     pub(crate) program: Arc<Program>,
     pub(crate) rules: Rules,
     pub(crate) connector: Connector,
+    pub(crate) gate: Arc<Gate>,
     pub(crate) timer: Timer,
     pub(crate) timeline: Timeline,
     pub(crate) recorder: RefCell<Recorder>,
@@ -111,6 +113,7 @@ pub(super) struct Furnishing<'a> {
     pub(super) program: Arc<Program>,
     pub(super) share: WorkerShare,
     pub(super) connector: Connector,
+    pub(super) gate: Arc<Gate>,
     pub(super) timer: Timer,
     pub(super) timeline: Timeline,
     pub(super) recorder: Recorder,
@@ -142,6 +145,7 @@ impl Station {
             hopeless: Cell::new(false),
             program: with.program,
             connector: with.connector,
+            gate: with.gate,
             timer: with.timer,
             timeline: with.timeline,
             recorder: RefCell::new(with.recorder),
@@ -193,6 +197,12 @@ impl Station {
         self.stop.get().is_some() || self.timeline.is_over(now)
     }
 
+    /// Returns when no transaction may begin any more; under `-t` only if the load is stopped.
+    pub(crate) async fn until_closing(&self) {
+        let end_us = self.timeline.window().end_us.unwrap_or(u64::MAX);
+        self.sleep_until(RunTime::from_us(end_us), false).await;
+    }
+
     /// The next due time for a client that has `remaining` transactions to do.
     pub(crate) fn next_turn(&self, now: RunTime, remaining: Option<u64>) -> Turn {
         let mut schedule = self.schedule.borrow_mut();
@@ -234,15 +244,20 @@ impl Station {
 
     /// A client ends before its time.
     pub(crate) fn abort(&self, client: ClientId, reason: String) {
+        self.did_not_finish(client, reason);
+        if self.rules.exit_on_abort && self.books.borrow().aborted_clients == 1 {
+            self.outbox.send(WorkerEvent::Abort(self.worker, None));
+        }
+    }
+
+    /// A client has not done all that it was to do, and the run goes on or is over all the same.
+    pub(crate) fn did_not_finish(&self, client: ClientId, reason: String) {
         /// Reasons kept by a worker; the others are counted.
         const MOST: usize = 100;
         let mut books = self.books.borrow_mut();
         books.aborted_clients += 1;
         if books.aborted.len() < MOST {
             books.aborted.push((client.0, reason));
-        }
-        if self.rules.exit_on_abort && books.aborted_clients == 1 {
-            self.outbox.send(WorkerEvent::Abort(self.worker, None));
         }
     }
 

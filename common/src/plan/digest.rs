@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | run id | no | no |
 //! | script texts and weights, protocol, scale, `-D`, tries, `--continue-on-error` | yes | yes |
-//! | clients, `-t` or `-T`, warm-up, rate, limit, `-C` | yes | yes |
+//! | clients, `-t` or `-T`, warm-up, rate, limit, `-C`, `--reconnect` | yes | yes |
 //! | script names, `-r`, `--exit-on-abort`, `--verbose-errors` | yes | no |
 //! | connection budget, `--allow-fewer-clients`, `--drain-timeout` | yes | no |
 //! | seed, target, split over agents and workers | yes | no |
@@ -45,6 +45,9 @@ struct WhatIsRun<'a> {
     rate_tps: Option<f64>,
     latency_limit_us: Option<u64>,
     connect_per_transaction: bool,
+    /// Absent where it is not asked for, as before there was such a thing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    reconnect: bool,
 }
 
 /// Fingerprint of everything that fixes a run: two runs of one digest send the same statements, from the
@@ -78,6 +81,7 @@ pub fn workload_digest(plan: &Plan) -> String {
         rate_tps,
         latency_limit_us,
         connect_per_transaction,
+        reconnect,
         connect: _,
         allow_fewer_clients: _,
         drain_timeout: _,
@@ -95,6 +99,7 @@ pub fn workload_digest(plan: &Plan) -> String {
         rate_tps: *rate_tps,
         latency_limit_us: *latency_limit_us,
         connect_per_transaction: *connect_per_transaction,
+        reconnect: *reconnect,
     };
     sha256_hex("pgsurge.workload/1", &what)
 }

@@ -107,6 +107,8 @@ pub struct Load {
     pub latency_limit_us: Option<u64>,
     /// A new connection for every transaction (`-C`).
     pub connect_per_transaction: bool,
+    /// A client whose session is lost opens another (`--reconnect`).
+    pub reconnect: bool,
     /// How fast connections are opened.
     pub connect: ConnectBudget,
     /// Fewer sessions than asked for are accepted.

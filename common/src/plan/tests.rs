@@ -37,6 +37,7 @@ fn plan() -> Plan {
             rate_tps: Some(100.0),
             latency_limit_us: Some(5000),
             connect_per_transaction: false,
+            reconnect: false,
             connect: ConnectBudget {
                 rate_per_s: None,
                 concurrency: 8,
@@ -87,6 +88,7 @@ fn what_is_run_changes_both_digests() {
         |p| p.load.rate_tps = Some(100.000_000_1),
         |p| p.load.latency_limit_us = None,
         |p| p.load.connect_per_transaction = true,
+        |p| p.load.reconnect = true,
     ];
     for (number, change) in changes.iter().enumerate() {
         assert_eq!(alters(*change), (true, true), "change {number}");

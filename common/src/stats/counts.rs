@@ -76,6 +76,8 @@ pub struct Counts {
     pub deadlock_failures: u64,
     /// Failed for good with another SQL error (`--continue-on-error`).
     pub other_failures: u64,
+    /// Failed since their session was lost (`--reconnect`); the server may have committed them.
+    pub connection_failures: u64,
     /// Never sent, since they would have been too late (`-R` with `-L`).
     pub skipped: u64,
     /// Successful or failed ones that took more than one try.
@@ -90,13 +92,20 @@ pub struct Counts {
     pub connects: u64,
     /// Time spent opening and closing them, in microseconds.
     pub connect_us: u64,
+    /// Sessions opened in place of lost ones (`--reconnect`).
+    pub reconnects: u64,
+    /// Time that clients spent without a session after a loss, summed over clients, in microseconds.
+    pub unreachable_us: u64,
 }
 
 impl Counts {
     /// Failed for good, for whatever reason.
     #[must_use]
     pub fn failed(&self) -> u64 {
-        self.serialization_failures + self.deadlock_failures + self.other_failures
+        self.serialization_failures
+            + self.deadlock_failures
+            + self.other_failures
+            + self.connection_failures
     }
 
     /// All that were scheduled: successful, failed and skipped.
@@ -105,20 +114,22 @@ impl Counts {
         self.transactions + self.failed() + self.skipped
     }
 
-    /// All counters of events with their names; what is left out is a time.
+    /// All counters of events with their names; what is left out are times.
     #[must_use]
-    pub fn events(&self) -> [(&'static str, u64); 10] {
+    pub fn events(&self) -> [(&'static str, u64); 12] {
         [
             ("transactions", self.transactions),
             ("serialization failures", self.serialization_failures),
             ("deadlock failures", self.deadlock_failures),
             ("other failures", self.other_failures),
+            ("connection failures", self.connection_failures),
             ("skipped", self.skipped),
             ("retried", self.retried),
             ("retries", self.retries),
             ("late", self.late),
             ("commits", self.commits),
             ("connects", self.connects),
+            ("reconnects", self.reconnects),
         ]
     }
 
@@ -129,6 +140,7 @@ impl Counts {
         add(&mut self.serialization_failures, other.serialization_failures);
         add(&mut self.deadlock_failures, other.deadlock_failures);
         add(&mut self.other_failures, other.other_failures);
+        add(&mut self.connection_failures, other.connection_failures);
         add(&mut self.skipped, other.skipped);
         add(&mut self.retried, other.retried);
         add(&mut self.retries, other.retries);
@@ -136,6 +148,8 @@ impl Counts {
         add(&mut self.commits, other.commits);
         add(&mut self.connects, other.connects);
         add(&mut self.connect_us, other.connect_us);
+        add(&mut self.reconnects, other.reconnects);
+        add(&mut self.unreachable_us, other.unreachable_us);
     }
 }
 

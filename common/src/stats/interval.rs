@@ -31,8 +31,11 @@ pub struct Interval {
     pub scripts: Vec<ScriptStats>,
     /// Errors that the server or the system reported.
     pub errors: ErrorCounts,
-    /// Clients still at work at its end.
+    /// Clients at work at its end that have what they need: a session, or under `-C` no trouble in
+    /// getting one.
     pub clients: u32,
+    /// Clients at work at its end whose session is lost (`--reconnect`).
+    pub disconnected: u32,
     /// How the load host itself fared.
     pub vitals: Vitals,
 }
@@ -81,6 +84,7 @@ impl Interval {
             scripts: vec![ScriptStats::default(); scripts],
             errors: ErrorCounts::default(),
             clients: 0,
+            disconnected: 0,
             vitals: Vitals::default(),
         }
     }
@@ -98,6 +102,7 @@ impl Interval {
         }
         self.errors.0.clear();
         self.clients = 0;
+        self.disconnected = 0;
         self.vitals = Vitals::default();
     }
 
@@ -113,6 +118,7 @@ impl Interval {
         }
         self.errors.merge(&other.errors);
         self.clients = self.clients.saturating_add(other.clients);
+        self.disconnected = self.disconnected.saturating_add(other.disconnected);
         self.vitals.worsen(&other.vitals);
     }
 }

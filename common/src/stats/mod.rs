@@ -6,11 +6,13 @@
 mod counts;
 mod histogram;
 mod interval;
+mod outage;
 mod packed;
 mod totals;
 
 pub use counts::{Counts, ErrorCounts, Moments};
 pub use histogram::{HIGHEST_US, Histogram, PRECISION, micros};
 pub use interval::{Interval, Phase, ScriptStats, Vitals};
+pub use outage::{Outage, Outages};
 pub use packed::{DecodeError, PackedHistogram};
 pub use totals::{ClientCount, ConnectStats, StatementStats, Totals};

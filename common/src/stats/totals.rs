@@ -1,7 +1,7 @@
 //! What an agent says at the end of a run: counted apart from its intervals, so that the two check
 //! each other (I1).
 
-use super::{Counts, ErrorCounts, Histogram, Moments};
+use super::{Counts, ErrorCounts, Histogram, Moments, Outages};
 
 /// An agent's own totals.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +34,10 @@ pub struct Totals {
     pub clients: Vec<ClientCount>,
     /// CPU time over wall time of the busiest worker in the measured part, 0 to 1.
     pub cpu_fraction: f64,
+    /// When clients were without their sessions (`--reconnect`).
+    pub outages: Outages,
+    /// From the loss of each session to the one that took its place; apart from the connection phase.
+    pub reconnecting: Histogram,
 }
 
 /// One client's result.

@@ -178,6 +178,7 @@ pub const OPTIONS: &[Opt] = &[
         Cluster,
         "how long opening all connections may take [default: 60]",
     ),
+    long_flag("reconnect", Cluster, "clients whose connection is lost open another"),
     long_flag("allow-fewer-clients", Cluster, "go on if not all clients could connect"),
     long_flag("any-server", Cluster, "allow agents to reach different servers"),
     long_valued(("warmup", "SEC"), Cluster, "same load before, outside of all figures"),

@@ -6,7 +6,9 @@
 
 use std::time::Duration;
 
-use pgsurge_common::stats::{Counts, Histogram, Interval, Moments, PackedHistogram, micros};
+use pgsurge_common::stats::{
+    Counts, ErrorCounts, Histogram, Interval, Moments, PackedHistogram, micros,
+};
 
 use super::ClusterInterval;
 
@@ -34,8 +36,12 @@ pub struct TimelinePoint {
     pub response: PackedHistogram,
     /// Schedule lag of all its intervals; nothing without `-R`.
     pub lag: Moments,
-    /// Clients at work at its end.
+    /// Errors that the server or the system reported.
+    pub errors: ErrorCounts,
+    /// Clients at work at its end, with a session.
     pub clients: u32,
+    /// Those without.
+    pub disconnected: u32,
     /// Agents whose results are in it; the fewest of its intervals.
     pub agents: u32,
     /// No agent is missing in any of its intervals.
@@ -50,7 +56,9 @@ impl TimelinePoint {
             counts: ready.interval.counts,
             response: ready.interval.response.pack(),
             lag: ready.interval.lag.as_ref().map(Histogram::moments).copied().unwrap_or_default(),
+            errors: ready.interval.errors.clone(),
             clients: ready.interval.clients,
+            disconnected: ready.interval.disconnected,
             agents: ready.agents,
             complete: ready.complete,
         }
@@ -62,7 +70,9 @@ impl TimelinePoint {
         self.counts.merge(&next.counts);
         self.response.merge(&next.response);
         self.lag.merge(&next.lag);
+        self.errors.merge(&next.errors);
         self.clients = next.clients;
+        self.disconnected = next.disconnected;
         self.agents = self.agents.min(next.agents);
         self.complete &= next.complete;
     }
@@ -100,6 +110,7 @@ impl Timeline {
         if let Some(point) = self.points.get_mut((late.index / self.width) as usize) {
             point.counts.merge(&late.counts);
             point.response.merge(&late.response.pack());
+            point.errors.merge(&late.errors);
             if let Some(lag) = &late.lag {
                 point.lag.merge(lag.moments());
             }

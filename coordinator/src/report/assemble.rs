@@ -5,7 +5,7 @@ use std::time::Duration;
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
-use pgsurge_common::stats::{ConnectStats, Histogram, StatementStats, Totals};
+use pgsurge_common::stats::{ConnectStats, Histogram, Outages, StatementStats, Totals};
 
 use super::{
     AgentResult, Clock, Digests, Lost, Merged, Options, RunResult, ServerResult, StatementResult,
@@ -74,6 +74,8 @@ impl RunResult {
             inherited_backlog: totals.iter().map(|t| t.inherited_backlog).sum(),
             aborted_clients: totals.iter().map(|t| t.aborted_clients).sum(),
             aborted: totals.iter().flat_map(|t| t.aborted.clone()).take(MOST_REASONS).collect(),
+            outages: outages(&totals),
+            reconnecting: reconnecting(&totals),
             measured: merged.measured.counts,
             warmup: merged.warmup,
             response: merged.measured.response,
@@ -128,6 +130,23 @@ fn sessions(plan: &Plan, connections: ConnectStats) -> ConnectStats {
     }
     let clients = plan.load.clients;
     ConnectStats { wanted: clients, obtained: clients, latency: Histogram::new(), ..connections }
+}
+
+/// One list of all agents': what overlaps is one outage.
+fn outages(totals: &[&Totals]) -> Outages {
+    let mut all = Outages::default();
+    for agent in totals {
+        all.merge(&agent.outages);
+    }
+    all
+}
+
+fn reconnecting(totals: &[&Totals]) -> Histogram {
+    let mut all = Histogram::new();
+    for agent in totals {
+        all.merge(&agent.reconnecting);
+    }
+    all
 }
 
 /// From the common start to the end of the last transaction. Agents that were lost cannot say when

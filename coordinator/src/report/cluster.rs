@@ -109,11 +109,13 @@ fn percentiles(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let mut table = Table::new(&heading);
     let merged = &run.merged;
     let connecting = Some(&run.connections.latency).filter(|latency| !latency.is_empty());
+    let reconnecting = Some(&merged.reconnecting).filter(|latency| !latency.is_empty());
     let rows = [
         ("response time", Some(&merged.response)),
         ("service time", merged.service.as_ref()),
         ("schedule lag", merged.lag.as_ref()),
         ("connecting", connecting),
+        ("reconnecting", reconnecting),
     ];
     for (name, latency) in rows {
         let Some(latency) = latency else { continue };
@@ -150,6 +152,7 @@ fn facts(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         fact(out, "start spread", &spread)?;
     }
     warmup(out, run)?;
+    outages(out, run)?;
     if !run.merged.errors.is_empty() {
         let errors: Vec<String> =
             run.merged.errors.0.iter().map(|(kind, n)| format!("{kind} x {n}")).collect();
@@ -161,6 +164,36 @@ fn facts(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         Comparison::NotCheckable(_) => Ok(()),
         checked => fact(out, "history rows", &comparison(checked)),
     }
+}
+
+/// When clients were without their sessions, and what that leaves unknown.
+fn outages(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    /// Those that are shown one by one; the summary has more.
+    const SHOWN: usize = 10;
+    let (outages, counts) = (&run.merged.outages, &run.merged.measured);
+    if outages.count() == 0 {
+        return Ok(());
+    }
+    let away = counts.unreachable_us as f64 / 1e6;
+    let (count, reconnects) = (outages.count(), counts.reconnects);
+    let text = format!("{count}, with {reconnects} reconnects, {away:.3} s of clients' time lost");
+    fact(out, "outages", &text)?;
+    for outage in outages.listed.iter().take(SHOWN) {
+        let (at, length) = (outage.start_us as f64 / 1e6, outage.length_us() as f64 / 1e6);
+        let to_the_end = if outage.over { "" } else { " to the end" };
+        let clients = outage.clients;
+        writeln!(out, "  at {at:.3} s for {length:.3} s{to_the_end}, {clients} clients")?;
+        writeln!(out, "    first {}", outage.first_error)?;
+        if outage.last_error != outage.first_error {
+            writeln!(out, "    last {}", outage.last_error)?;
+        }
+    }
+    if counts.connection_failures > 0 {
+        let unknown = counts.connection_failures;
+        let text = format!("{unknown} transactions lost their session and may be committed or not");
+        fact(out, "unknown outcome", &text)?;
+    }
+    Ok(())
 }
 
 fn warmup(out: &mut impl Write, run: &RunResult) -> io::Result<()> {

@@ -1,5 +1,7 @@
 //! Cuts a run's result down to the plain numbers that the rules of the verdict look at.
 
+use std::time::Duration;
+
 use pgsurge_common::ids::AgentId;
 use pgsurge_common::plan::{End, ScriptSource};
 use pgsurge_common::stats::{Counts, Totals};
@@ -7,7 +9,8 @@ use pgsurge_common::stats::{Counts, Totals};
 use super::{AgentResult, RunResult, ServerCount, Status};
 use crate::merge::{Mismatch, Missing};
 use crate::verdict::{
-    AgentEvidence, Comparison, Disagreement, Evidence, MissingEvidence, Planned, RateEvidence,
+    AgentEvidence, Comparison, Disagreement, Evidence, MissingEvidence, OutageEvidence, Planned,
+    RateEvidence,
 };
 
 /// The evidence of a run.
@@ -29,6 +32,7 @@ pub(super) fn of(run: &RunResult) -> Evidence {
         sessions_wanted: run.connections.wanted,
         sessions_obtained: run.connections.obtained,
         aborted_clients: merged.aborted_clients,
+        outage: outage(run),
         rate: rate(run),
         server_commits: compare(run, &run.server.commits, commits(run)),
         history_rows: compare(run, &run.server.history_rows, history_rows(run)),
@@ -66,6 +70,23 @@ fn disagreement(run: &RunResult, found: &Mismatch) -> Disagreement {
         second: found.second,
         statement: found.statement(),
     }
+}
+
+fn outage(run: &RunResult) -> Option<OutageEvidence> {
+    let outages = &run.merged.outages;
+    let first = outages.listed.first()?;
+    Some(OutageEvidence {
+        count: outages.count(),
+        length: Duration::from_micros(outages.length_us()),
+        first_error: first.first_error.clone(),
+        unknown: unknown(run),
+        in_response_time: run.plan.load.rate_tps.is_some(),
+    })
+}
+
+/// Transactions that may have been committed without a report: their session was lost under way.
+fn unknown(run: &RunResult) -> u64 {
+    run.merged.measured.connection_failures + run.merged.warmup.connection_failures
 }
 
 fn rate(run: &RunResult) -> Option<RateEvidence> {
@@ -134,7 +155,8 @@ fn compare(run: &RunResult, server: &ServerCount, fleet: Result<u64, String>) ->
         ServerCount::CountedAmongOthers(n) => (*n, false),
         ServerCount::NotCheckable(reason) => return Comparison::NotCheckable(reason.clone()),
     };
-    if alone && run.status == Status::Complete && run.merged.aborted_clients == 0 {
+    let all_seen = run.merged.aborted_clients == 0 && unknown(run) == 0;
+    if alone && run.status == Status::Complete && all_seen {
         Comparison::Exactly { server, fleet }
     } else {
         Comparison::AtLeast { server, fleet }

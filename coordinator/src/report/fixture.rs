@@ -9,7 +9,8 @@ use pgsurge_common::plan::{
     ConnectBudget, End, Load, Plan, Protocol, ScriptSource, Seeds, Workload,
 };
 use pgsurge_common::stats::{
-    ClientCount, ConnectStats, Counts, Histogram, Interval, ScriptStats, Totals, Vitals,
+    ClientCount, ConnectStats, Counts, ErrorCounts, Histogram, Interval, ScriptStats, Totals,
+    Vitals,
 };
 use pgsurge_common::target::{Address, Host, Secret, Target};
 
@@ -60,6 +61,7 @@ pub(super) fn plan() -> Plan {
             rate_tps: None,
             latency_limit_us: None,
             connect_per_transaction: false,
+            reconnect: false,
             connect: ConnectBudget {
                 rate_per_s: None,
                 concurrency: 16,
@@ -135,7 +137,11 @@ pub(super) fn of(plan: Plan, agents: Vec<AgentResult>) -> RunResult {
         p50_us: response.quantile_us(0.5),
         p99_us: response.quantile_us(0.99),
         lag_mean_us: None,
+        reconnects: 0,
+        unreachable_us: 0,
+        errors: ErrorCounts::default(),
         clients,
+        disconnected: 0,
         agents: u32::try_from(agents.len()).expect("a few"),
         complete: true,
     };

@@ -112,6 +112,9 @@ pub(super) fn outcomes(
         if run.plan.workload.continue_on_error {
             line("other failures", counts.other_failures)?;
         }
+        if run.plan.load.reconnect {
+            line("connection failures", counts.connection_failures)?;
+        }
     }
     if run.plan.workload.max_tries != Some(1) {
         line("transactions retried", counts.retried)?;

@@ -1,4 +1,5 @@
-//! pgbench's progress lines (`-P`), for the cluster: clients and agents at work are added at the end.
+//! pgbench's progress lines (`-P`), for the cluster: clients and agents at work are added at the end,
+//! and clients that have lost their sessions, if there are any.
 
 use std::time::Duration;
 
@@ -103,7 +104,7 @@ impl Progress {
             Phase::Warmup => true,
             Phase::Measure => self.planned.is_some_and(|planned| end <= planned),
         };
-        within || interval.clients > 0
+        within || interval.clients + interval.disconnected > 0
     }
 
     fn line(&self, ready: &ClusterInterval, end: Duration) -> String {
@@ -131,6 +132,9 @@ impl Progress {
             fields.push(format!("{} retried, {} retries", counts.retried, counts.retries));
         }
         fields.push(format!("{} clients, {} agents", ready.interval.clients, ready.agents));
+        if ready.interval.disconnected > 0 {
+            fields.push(format!("{} disconnected", ready.interval.disconnected));
+        }
         fields.join(", ")
     }
 

@@ -11,7 +11,8 @@ use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
 use pgsurge_common::stats::{
-    ConnectStats, Counts, ErrorCounts, Histogram, ScriptStats, StatementStats, Totals, Vitals,
+    ConnectStats, Counts, ErrorCounts, Histogram, Outages, ScriptStats, StatementStats, Totals,
+    Vitals,
 };
 
 use super::evidence;
@@ -253,6 +254,10 @@ pub struct Merged {
     pub aborted_clients: u32,
     /// Some of them with the reason.
     pub aborted: Vec<(u32, String)>,
+    /// When clients were without their sessions, as far as agents lived to say.
+    pub outages: Outages,
+    /// From the loss of each session to the one that took its place.
+    pub reconnecting: Histogram,
 }
 
 /// One command of a script.

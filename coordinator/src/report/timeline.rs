@@ -1,6 +1,8 @@
 //! The measured part over time, as the summary shows it. `intervals.csv` keeps every interval.
 
-use crate::merge::Timeline;
+use pgsurge_common::stats::ErrorCounts;
+
+use crate::merge::{Timeline, TimelinePoint};
 
 /// Results of one interval, or of several where the list was coarsened.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,8 +21,16 @@ pub struct TimelineEntry {
     pub p99_us: u64,
     /// Mean schedule lag in microseconds; only under `-R` and where anything was begun.
     pub lag_mean_us: Option<f64>,
-    /// Clients at work at its end.
+    /// Sessions opened in place of lost ones.
+    pub reconnects: u64,
+    /// Time that clients spent without a session after a loss, summed over clients, in microseconds.
+    pub unreachable_us: u64,
+    /// Errors that the server or the system reported.
+    pub errors: ErrorCounts,
+    /// Clients at work at its end, with a session.
     pub clients: u32,
+    /// Those without.
+    pub disconnected: u32,
     /// Agents whose results are in it, the fewest of its intervals.
     pub agents: u32,
     /// All live agents' intervals arrived.
@@ -31,7 +41,7 @@ impl TimelineEntry {
     /// The entries of a merged timeline.
     #[must_use]
     pub fn list(timeline: &Timeline) -> Vec<Self> {
-        let entry = |point| {
+        let entry = |point: &TimelinePoint| {
             let (t_s, width_s) = timeline.span_s(point);
             Self {
                 t_s,
@@ -41,7 +51,11 @@ impl TimelineEntry {
                 p50_us: point.response.quantile_us(0.50),
                 p99_us: point.response.quantile_us(0.99),
                 lag_mean_us: (point.lag.count > 0).then(|| point.lag.mean_us()),
+                reconnects: point.counts.reconnects,
+                unreachable_us: point.counts.unreachable_us,
+                errors: point.errors.clone(),
                 clients: point.clients,
+                disconnected: point.disconnected,
                 agents: point.agents,
                 complete: point.complete,
             }

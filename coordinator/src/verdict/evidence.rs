@@ -21,6 +21,8 @@ pub struct Evidence {
     pub sessions_obtained: u32,
     /// Clients that ended before their time.
     pub aborted_clients: u32,
+    /// When clients were without their sessions.
+    pub outage: Option<OutageEvidence>,
     /// Under `-R`.
     pub rate: Option<RateEvidence>,
     /// Commits, by the server and by the agents.
@@ -74,6 +76,21 @@ pub struct Disagreement {
     pub second: u64,
     /// What was counted and how, with both counts.
     pub statement: String,
+}
+
+/// Times in which clients were without their sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutageEvidence {
+    /// How many such times.
+    pub count: u64,
+    /// All of them together, as far as they are listed.
+    pub length: Duration,
+    /// What the first loss was.
+    pub first_error: String,
+    /// Transactions whose outcome nobody knows.
+    pub unknown: u64,
+    /// Response times run on through an outage (`-R`).
+    pub in_response_time: bool,
 }
 
 /// What `-R` asked for and what became of it.
@@ -145,6 +162,7 @@ impl Evidence {
             sessions_wanted: 10,
             sessions_obtained: 10,
             aborted_clients: 0,
+            outage: None,
             rate: None,
             server_commits: Comparison::Exactly { server: 100_010, fleet: 100_010 },
             history_rows: Comparison::Exactly { server: 100_000, fleet: 100_000 },

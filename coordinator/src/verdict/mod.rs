@@ -14,12 +14,14 @@ mod exit;
 mod expectation;
 mod histogram_clipped;
 mod intervals_missing;
+mod outage;
 mod schedule_lag;
 mod short_run;
 mod start_spread;
 
 pub use evidence::{
-    AgentEvidence, Comparison, Disagreement, Evidence, MissingEvidence, Planned, RateEvidence,
+    AgentEvidence, Comparison, Disagreement, Evidence, MissingEvidence, OutageEvidence, Planned,
+    RateEvidence,
 };
 pub use exit::{Ending, exit_code};
 pub use expectation::{Checked, Expectation, Figure, Measured, NotAnExpectation, Statistic, Time};
@@ -74,7 +76,7 @@ pub enum Severity {
 /// Applies every rule, the ones that invalidate first.
 #[must_use]
 pub fn judge(evidence: &Evidence) -> Verdict {
-    let rules: [fn(&Evidence) -> Vec<Finding>; 11] = [
+    let rules: [fn(&Evidence) -> Vec<Finding>; 12] = [
         agent_lost::check,
         intervals_missing::check,
         count_mismatch::check,
@@ -83,6 +85,7 @@ pub fn judge(evidence: &Evidence) -> Verdict {
         clock_unstable::check,
         client_bound::check,
         schedule_lag::check,
+        outage::check,
         clients_missing::check,
         clients_aborted::check,
         short_run::check,

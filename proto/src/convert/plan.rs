@@ -148,6 +148,7 @@ impl From<&Load> for wire::Load {
             rate_tps,
             latency_limit_us,
             connect_per_transaction,
+            reconnect,
             connect,
             allow_fewer_clients,
             drain_timeout,
@@ -165,6 +166,7 @@ impl From<&Load> for wire::Load {
             rate_tps: *rate_tps,
             latency_limit_us: *latency_limit_us,
             connect_per_transaction: *connect_per_transaction,
+            reconnect: *reconnect,
             connect: Some(wire::ConnectBudget { rate_per_s, concurrency, timeout_ns }),
             allow_fewer_clients: *allow_fewer_clients,
             drain_timeout_ns: drain_timeout.map(nanos),
@@ -188,6 +190,7 @@ impl TryFrom<wire::Load> for Load {
             rate_tps: rate(wire.rate_tps, "Load.rate_tps")?,
             latency_limit_us: wire.latency_limit_us,
             connect_per_transaction: wire.connect_per_transaction,
+            reconnect: wire.reconnect,
             connect: ConnectBudget {
                 rate_per_s: rate(connect.rate_per_s, "ConnectBudget.rate_per_s")?,
                 concurrency: positive(connect.concurrency, "ConnectBudget.concurrency")?,

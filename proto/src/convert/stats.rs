@@ -75,6 +75,7 @@ impl From<Counts> for wire::Counts {
             serialization_failures,
             deadlock_failures,
             other_failures,
+            connection_failures,
             skipped,
             retried,
             retries,
@@ -82,12 +83,15 @@ impl From<Counts> for wire::Counts {
             commits,
             connects,
             connect_us,
+            reconnects,
+            unreachable_us,
         } = counts;
         Self {
             transactions,
             serialization_failures,
             deadlock_failures,
             other_failures,
+            connection_failures,
             skipped,
             retried,
             retries,
@@ -95,6 +99,8 @@ impl From<Counts> for wire::Counts {
             commits,
             connects,
             connect_us,
+            reconnects,
+            unreachable_us,
         }
     }
 }
@@ -106,6 +112,7 @@ impl From<wire::Counts> for Counts {
             serialization_failures: wire.serialization_failures,
             deadlock_failures: wire.deadlock_failures,
             other_failures: wire.other_failures,
+            connection_failures: wire.connection_failures,
             skipped: wire.skipped,
             retried: wire.retried,
             retries: wire.retries,
@@ -113,6 +120,8 @@ impl From<wire::Counts> for Counts {
             commits: wire.commits,
             connects: wire.connects,
             connect_us: wire.connect_us,
+            reconnects: wire.reconnects,
+            unreachable_us: wire.unreachable_us,
         }
     }
 }
@@ -217,6 +226,7 @@ impl From<&Interval> for wire::Interval {
             scripts,
             errors,
             clients,
+            disconnected,
             vitals,
         } = interval;
         Self {
@@ -229,6 +239,7 @@ impl From<&Interval> for wire::Interval {
             scripts: scripts.iter().map(Into::into).collect(),
             errors: Some(errors.into()),
             clients: *clients,
+            disconnected: *disconnected,
             vitals: Some((*vitals).into()),
         }
     }
@@ -248,6 +259,7 @@ impl TryFrom<wire::Interval> for Interval {
             scripts: each(wire.scripts)?,
             errors: required(wire.errors, "Interval.errors")?,
             clients: wire.clients,
+            disconnected: wire.disconnected,
             vitals: required(wire.vitals, "Interval.vitals")?,
         })
     }

@@ -1,6 +1,6 @@
 //! An agent's totals.
 
-use pgsurge_common::stats::{ClientCount, ConnectStats, StatementStats, Totals};
+use pgsurge_common::stats::{ClientCount, ConnectStats, Outage, Outages, StatementStats, Totals};
 
 use super::stats::fraction;
 use crate::error::{WireError, each, required};
@@ -67,6 +67,50 @@ impl TryFrom<wire::StatementStats> for StatementStats {
     }
 }
 
+impl From<&Outages> for wire::Outages {
+    fn from(outages: &Outages) -> Self {
+        let Outages { listed, more } = outages;
+        Self { listed: listed.iter().map(Into::into).collect(), more: *more }
+    }
+}
+
+impl TryFrom<wire::Outages> for Outages {
+    type Error = WireError;
+
+    fn try_from(wire: wire::Outages) -> Result<Self, WireError> {
+        if wire.listed.len() > Self::MOST {
+            return Err(WireError::invalid("Outages.listed", &wire.listed.len()));
+        }
+        Ok(Self { listed: each(wire.listed)?, more: wire.more })
+    }
+}
+
+impl From<&Outage> for wire::Outage {
+    fn from(outage: &Outage) -> Self {
+        let Outage { start_us, end_us, over, clients, first_error, last_error } = outage;
+        Self {
+            start_us: *start_us,
+            end_us: *end_us,
+            over: *over,
+            clients: *clients,
+            first_error: first_error.clone(),
+            last_error: last_error.clone(),
+        }
+    }
+}
+
+impl TryFrom<wire::Outage> for Outage {
+    type Error = WireError;
+
+    fn try_from(wire: wire::Outage) -> Result<Self, WireError> {
+        let wire::Outage { start_us, end_us, over, clients, first_error, last_error } = wire;
+        if end_us < start_us {
+            return Err(WireError::invalid("Outage.end_us", &"before its start"));
+        }
+        Ok(Self { start_us, end_us, over, clients, first_error, last_error })
+    }
+}
+
 impl From<&Totals> for wire::Totals {
     fn from(totals: &Totals) -> Self {
         let Totals {
@@ -84,6 +128,8 @@ impl From<&Totals> for wire::Totals {
             statements,
             clients,
             cpu_fraction,
+            outages,
+            reconnecting,
         } = totals;
         let statements = statements.iter().map(|script| wire::ScriptStatements {
             statements: script.iter().map(|statement| (*statement).into()).collect(),
@@ -107,6 +153,8 @@ impl From<&Totals> for wire::Totals {
             clients: clients.iter().map(|count| count.client).collect(),
             client_transactions: clients.iter().map(|count| count.transactions).collect(),
             cpu_fraction: *cpu_fraction,
+            outages: Some(outages.into()),
+            reconnecting: Some(reconnecting.into()),
         }
     }
 }
@@ -131,6 +179,8 @@ impl TryFrom<wire::Totals> for Totals {
             statements: statements.collect::<Result<_, _>>()?,
             clients: client_counts(&wire.clients, &wire.client_transactions)?,
             cpu_fraction: fraction(wire.cpu_fraction, "Totals.cpu_fraction")?,
+            outages: required(wire.outages, "Totals.outages")?,
+            reconnecting: required(wire.reconnecting, "Totals.reconnecting")?,
         })
     }
 }

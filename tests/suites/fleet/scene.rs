@@ -93,6 +93,7 @@ pub fn plan(run: &str, agents: usize) -> Plan {
             rate_tps: None,
             latency_limit_us: None,
             connect_per_transaction: false,
+            reconnect: false,
             connect: ConnectBudget { rate_per_s: None, concurrency: 8, timeout: SOON },
             allow_fewer_clients: false,
             drain_timeout: None,

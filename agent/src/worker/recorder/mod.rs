@@ -4,8 +4,13 @@
 //! end (that time has been read already) and by the worker's clock when nothing happens. Recording
 //! allocates nothing: intervals that were merged come back as spares.
 
+mod absence;
+
+use pgsurge_common::ids::ClientId;
 use pgsurge_common::outcome::ErrorClass;
-use pgsurge_common::stats::{Counts, ErrorCounts, Interval, Phase};
+use pgsurge_common::stats::{Counts, ErrorCounts, Histogram, Interval, Outages, Phase};
+
+use absence::Absence;
 
 use super::clock::{RunTime, Timeline};
 use super::spares::{Shape, Spares};
@@ -53,6 +58,10 @@ pub struct Tally {
     pub first_lateness_us: Option<u64>,
     /// End of the last transaction, since the measured part began.
     pub last_end_us: u64,
+    /// When clients were without their sessions.
+    pub outages: Outages,
+    /// From the loss of each session to the next one; only where any was lost.
+    pub reconnecting: Option<Histogram>,
 }
 
 /// See the module. `close` receives each interval when it is over.
@@ -67,6 +76,8 @@ pub struct Recorder {
     warmup_in_flight: u32,
     /// Clients still at work.
     clients: u32,
+    /// Those of them that have lost their session.
+    absence: Absence,
     tally: Tally,
 }
 
@@ -87,6 +98,7 @@ impl Recorder {
             measure,
             warmup_in_flight: 0,
             clients: 0,
+            absence: Absence::default(),
             tally,
         }
     }
@@ -174,6 +186,48 @@ impl Recorder {
         self.interval_at(phase, at).errors.add(kind, 1);
     }
 
+    /// A client has lost its session, or failed to get one; `true` if it is the first one that is without.
+    pub fn lost(&mut self, client: ClientId, at: RunTime, error: &str) -> bool {
+        self.pass(at);
+        let at_us = self.timeline.us_from_start(at);
+        self.absence.begin(client, at_us, error)
+    }
+
+    /// Another attempt to open a session has failed.
+    pub fn still_lost(&mut self, error: &str) {
+        self.absence.go_on(error);
+    }
+
+    /// A client that lost its session at `lost` has another one; `true` if it was the last one without.
+    pub fn back(&mut self, lost: RunTime, now: RunTime) -> bool {
+        self.pass(now);
+        let phase = self.timeline.phase(now);
+        self.tally_of(phase).reconnects += 1;
+        self.interval_at(phase, now).counts.reconnects += 1;
+        let reconnecting = self.tally.reconnecting.get_or_insert_with(Histogram::new);
+        reconnecting.record(now.us_since(lost));
+        self.absence.end_one(self.timeline.us_from_start(now), true)
+    }
+
+    /// A client that is without a session ends so.
+    pub fn ended_lost(&mut self, now: RunTime) {
+        self.pass(now);
+        self.absence.end_one(self.timeline.us_from_start(now), false);
+    }
+
+    /// Books the time that passed for the clients without a session.
+    fn pass(&mut self, now: RunTime) {
+        let Some((since, clients)) = self.absence.pass(now) else { return };
+        let border = RunTime::from_us(self.timeline.window().measure_start_us);
+        let parts =
+            [(Phase::Warmup, since, now.min(border)), (Phase::Measure, since.max(border), now)];
+        for (phase, from, to) in parts {
+            let us = u64::from(clients) * to.us_since(from);
+            self.tally_of(phase).unreachable_us += us;
+            self.current(phase).counts.unreachable_us += us;
+        }
+    }
+
     /// A client begins.
     pub fn client_joined(&mut self) {
         self.clients += 1;
@@ -186,6 +240,7 @@ impl Recorder {
 
     /// Closes all intervals that are over at `now`.
     pub fn roll(&mut self, now: RunTime) {
+        self.pass(now);
         if self.timeline.is_measuring(now) && self.warmup_in_flight == 0 {
             self.end_warmup();
         } else if self.warmup.is_some() {
@@ -205,7 +260,8 @@ impl Recorder {
         {
             self.hand_over(last);
         }
-        let Self { timeline, measure, mut close, tally, .. } = self;
+        let Self { timeline, measure, mut close, absence, mut tally, .. } = self;
+        tally.outages = absence.finish(timeline.us_from_start(now));
         if timeline.is_measuring(now) {
             close(measure);
         }
@@ -227,6 +283,9 @@ impl Recorder {
         let index = self.timeline.index(phase, end);
         while self.current(phase).index < index {
             let next = self.current(phase).index + 1;
+            if self.absence.is_any() {
+                self.pass(self.timeline.beginning(phase, next));
+            }
             let next = self.spares.take(phase, next);
             let over = std::mem::replace(self.current(phase), next);
             self.hand_over(over);
@@ -243,7 +302,8 @@ impl Recorder {
     }
 
     fn hand_over(&mut self, mut over: Box<Interval>) {
-        over.clients = self.clients;
+        over.disconnected = self.absence.clients();
+        over.clients = self.clients.saturating_sub(over.disconnected);
         (self.close)(over);
     }
 }
@@ -259,6 +319,7 @@ fn count(counts: &mut Counts, sample: &Sample, latency_limit_us: Option<u64>) {
         Ended::Failed(ErrorClass::Serialization) => counts.serialization_failures += 1,
         Ended::Failed(ErrorClass::Deadlock) => counts.deadlock_failures += 1,
         Ended::Failed(ErrorClass::Other) => counts.other_failures += 1,
+        Ended::Failed(ErrorClass::Connection) => counts.connection_failures += 1,
     }
     counts.retried += u64::from(sample.retries > 0);
     counts.retries += u64::from(sample.retries);

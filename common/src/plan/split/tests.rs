@@ -15,6 +15,7 @@ fn load(clients: u32, concurrency: u32, connect_rate: Option<f64>) -> Load {
         rate_tps: None,
         latency_limit_us: None,
         connect_per_transaction: false,
+        reconnect: false,
         connect: ConnectBudget {
             rate_per_s: connect_rate,
             concurrency,

@@ -69,6 +69,8 @@ pub struct ClusterArgs {
     pub insecure: bool,
     /// `--connect-rate`, `--connect-concurrency`, `--connect-wait`.
     pub connect: ConnectBudget,
+    /// `--reconnect`.
+    pub reconnect: bool,
     /// `--allow-fewer-clients`.
     pub allow_fewer_clients: bool,
     /// `--any-server`.
@@ -103,6 +105,7 @@ impl Default for ClusterArgs {
                 concurrency: 64,
                 timeout: Duration::from_secs(60),
             },
+            reconnect: false,
             allow_fewer_clients: false,
             any_server: false,
             warmup: Duration::ZERO,
@@ -161,6 +164,7 @@ impl ClusterArgs {
             }
             "connect-concurrency" => self.connect.concurrency = count(opt, value)?,
             "connect-wait" => self.connect.timeout = seconds(opt, value, false)?,
+            "reconnect" => self.reconnect = true,
             "allow-fewer-clients" => self.allow_fewer_clients = true,
             "any-server" => self.any_server = true,
             "warmup" => self.warmup = seconds(opt, value, true)?,

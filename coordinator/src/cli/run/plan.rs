@@ -34,6 +34,7 @@ pub fn plan(args: &BenchArgs, scale: i64, target: Target) -> Result<Plan, PlanEr
             rate_tps: args.rate_tps,
             latency_limit_us: args.latency_limit_us,
             connect_per_transaction: args.connect_per_transaction,
+            reconnect: args.cluster.reconnect,
             connect: args.cluster.connect,
             allow_fewer_clients: args.cluster.allow_fewer_clients,
             drain_timeout: args.cluster.drain_timeout,

@@ -3,6 +3,7 @@
 use pgsurge_common::plan::split::Share;
 use pgsurge_common::plan::{Plan, plan_digest, workload_digest};
 use pgsurge_common::script::Program;
+use pgsurge_common::stats::Counts;
 
 use super::watch::Watched;
 use crate::observe::{Facts, Figures, Tables, TargetError};
@@ -44,7 +45,8 @@ impl Found<'_> {
 /// Sessions that the agents opened in all.
 pub fn sessions(outcome: &RunOutcome) -> u64 {
     let totals = outcome.merged.agents.iter().filter_map(|agent| agent.totals.as_ref());
-    totals.map(|t| t.measured.connects + t.warmup.connects + u64::from(t.connect.obtained)).sum()
+    let opened = |counts: &Counts| counts.connects + counts.reconnects;
+    totals.map(|t| opened(&t.measured) + opened(&t.warmup) + u64::from(t.connect.obtained)).sum()
 }
 
 /// What was seen of the target; counters that could not be read are not checkable.

@@ -37,6 +37,8 @@ pub struct Config {
     pub latency_limit_ms: Option<f64>,
     /// `-C`.
     pub connect_per_transaction: bool,
+    /// `--reconnect`.
+    pub reconnect: bool,
     /// `--max-tries`; null is unlimited.
     pub max_tries: Option<u32>,
     /// `--continue-on-error`.

@@ -1,13 +1,13 @@
 //! Turns a run's result into its summary document.
 
 use pgsurge_common::plan::{End, Plan};
-use pgsurge_common::stats::{ErrorCounts, Histogram, ScriptStats};
+use pgsurge_common::stats::{ErrorCounts, Histogram, Outage, ScriptStats};
 use pgsurge_common::target::{Address, Host};
 
 use super::{
     AgentSummary, CheckSummary, Config, ConnectionsSummary, ExpectationSummary, FindingSummary,
-    IntervalSummary, LatencyMs, RunStatus, SCHEMA, ScriptSummary, ServerSummary, SeveritySummary,
-    StatementSummary, Summary, TotalsSummary, VerdictSummary,
+    IntervalSummary, LatencyMs, OutageSummary, RunStatus, SCHEMA, ScriptSummary, ServerSummary,
+    SeveritySummary, StatementSummary, Summary, TotalsSummary, VerdictSummary,
 };
 use crate::report::{
     AgentResult, Options, RunResult, ServerCount, Status, TimelineEntry, evidence, pgbench,
@@ -35,6 +35,7 @@ impl From<&RunResult> for Summary {
             scripts: scripts(run),
             statements: statements(run),
             intervals: run.timeline.iter().map(interval).collect(),
+            outages: run.merged.outages.listed.iter().map(outage).collect(),
             server: server(run),
             verdict: verdict(&run.verdict),
             expectations: run.expectations.iter().map(expectation).collect(),
@@ -64,6 +65,7 @@ fn config(plan: &Plan, options: &Options) -> Config {
         rate_tps: load.rate_tps,
         latency_limit_ms: load.latency_limit_us.map(ms),
         connect_per_transaction: load.connect_per_transaction,
+        reconnect: load.reconnect,
         max_tries: workload.max_tries,
         continue_on_error: workload.continue_on_error,
         exit_on_abort: workload.exit_on_abort,
@@ -131,6 +133,7 @@ fn totals(run: &RunResult) -> TotalsSummary {
         serialization_failures: counts.serialization_failures,
         deadlock_failures: counts.deadlock_failures,
         other_failures: counts.other_failures,
+        connection_failures: counts.connection_failures,
         skipped: counts.skipped,
         retried: counts.retried,
         retries: counts.retries,
@@ -143,6 +146,9 @@ fn totals(run: &RunResult) -> TotalsSummary {
         warmup_transactions: merged.warmup.transactions,
         inherited_backlog: merged.inherited_backlog,
         aborted_clients: merged.aborted_clients,
+        reconnects: counts.reconnects,
+        reconnecting_ms: latency(&merged.reconnecting),
+        unreachable_s: counts.unreachable_us as f64 / 1e6,
         errors: by_kind(&merged.errors),
     }
 }
@@ -233,9 +239,24 @@ fn interval(entry: &TimelineEntry) -> IntervalSummary {
         tps,
         p50_ms: known(entry.p50_us),
         p99_ms: known(entry.p99_us),
+        reconnects: entry.reconnects,
+        unreachable_s: entry.unreachable_us as f64 / 1e6,
+        errors: by_kind(&entry.errors),
         clients: entry.clients,
+        disconnected: entry.disconnected,
         agents: entry.agents,
         complete: entry.complete,
+    }
+}
+
+fn outage(outage: &Outage) -> OutageSummary {
+    OutageSummary {
+        t_s: outage.start_us as f64 / 1e6,
+        length_s: outage.length_us() as f64 / 1e6,
+        over: outage.over,
+        clients: outage.clients,
+        first_error: outage.first_error.clone(),
+        last_error: outage.last_error.clone(),
     }
 }
 

@@ -15,8 +15,8 @@ mod parts;
 pub use config::Config;
 pub use parts::{
     AgentSummary, CheckSummary, ConnectionsSummary, ExpectationSummary, FindingSummary,
-    IntervalSummary, ScriptSummary, ServerSummary, SeveritySummary, StatementSummary,
-    VerdictSummary,
+    IntervalSummary, OutageSummary, ScriptSummary, ServerSummary, SeveritySummary,
+    StatementSummary, VerdictSummary,
 };
 
 /// Name and version of the document's form.
@@ -56,6 +56,8 @@ pub struct Summary {
     pub statements: Vec<StatementSummary>,
     /// The measured part over time; beyond 3600 entries each stands for several intervals.
     pub intervals: Vec<IntervalSummary>,
+    /// When clients were without their sessions (`--reconnect`), in order, at most a hundred.
+    pub outages: Vec<OutageSummary>,
     /// The target.
     pub server: ServerSummary,
     /// Whether the figures can be trusted.
@@ -110,6 +112,8 @@ pub struct TotalsSummary {
     pub deadlock_failures: u64,
     /// Of those with another error.
     pub other_failures: u64,
+    /// Of those with the loss of their session; the server may have committed them.
+    pub connection_failures: u64,
     /// Never sent, since they would have been too late.
     pub skipped: u64,
     /// Took more than one try.
@@ -134,6 +138,12 @@ pub struct TotalsSummary {
     pub inherited_backlog: u64,
     /// Clients that ended before their time.
     pub aborted_clients: u32,
+    /// Sessions opened in place of lost ones.
+    pub reconnects: u64,
+    /// From the loss of a session to the one that took its place; null if none was replaced.
+    pub reconnecting_ms: Option<LatencyMs>,
+    /// Time that clients spent without a session after a loss, summed over clients.
+    pub unreachable_s: f64,
     /// Errors of the whole run by SQLSTATE or errno.
     pub errors: BTreeMap<String, u64>,
 }

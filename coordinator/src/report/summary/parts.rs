@@ -114,12 +114,37 @@ pub struct IntervalSummary {
     pub p50_ms: Option<f64>,
     /// 99th percentile.
     pub p99_ms: Option<f64>,
-    /// Clients at work at its end.
+    /// Sessions opened in place of lost ones.
+    pub reconnects: u64,
+    /// Time that clients spent without a session after a loss, summed over clients.
+    pub unreachable_s: f64,
+    /// Errors by SQLSTATE or errno.
+    pub errors: BTreeMap<String, u64>,
+    /// Clients at work at its end, with a session.
     pub clients: u32,
+    /// Those whose session is lost.
+    pub disconnected: u32,
     /// Agents alive.
     pub agents: u32,
     /// All live agents' intervals arrived.
     pub complete: bool,
+}
+
+/// A time in which at least one client was without its session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OutageSummary {
+    /// Seconds from the start of the measured part to the first loss; negative in the warm-up.
+    pub t_s: f64,
+    /// Until no client was without a session any more.
+    pub length_s: f64,
+    /// All clients had a session again; otherwise the run ended before.
+    pub over: bool,
+    /// Clients that lost a session.
+    pub clients: u32,
+    /// What the first loss was.
+    pub first_error: String,
+    /// What kept clients away at last.
+    pub last_error: String,
 }
 
 /// The target.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pgsurge_common::ids::{RunId, WorkerId};
 use pgsurge_common::stats::{
-    ClientCount, ConnectStats, Counts, ErrorCounts, Histogram, Interval, Moments, Phase,
-    ScriptStats, StatementStats, Totals, Vitals,
+    ClientCount, ConnectStats, Counts, ErrorCounts, Histogram, Interval, Moments, Outage, Outages,
+    Phase, ScriptStats, StatementStats, Totals, Vitals,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -24,7 +24,7 @@ fn run() -> impl Strategy<Value = RunId> {
 }
 
 fn counts() -> impl Strategy<Value = Counts> {
-    (any::<[u32; 11]>()).prop_map(|n| {
+    (any::<[u32; 14]>()).prop_map(|n| {
         let n = n.map(u64::from);
         Counts {
             transactions: n[0],
@@ -38,6 +38,9 @@ fn counts() -> impl Strategy<Value = Counts> {
             commits: n[8],
             connects: n[9],
             connect_us: n[10],
+            connection_failures: n[11],
+            reconnects: n[12],
+            unreachable_us: n[13],
         }
     })
 }
@@ -65,12 +68,25 @@ fn vitals() -> impl Strategy<Value = Vitals> {
 pub(super) fn interval() -> impl Strategy<Value = Interval> {
     let scripts =
         (counts(), histogram()).prop_map(|(counts, response)| ScriptStats { counts, response });
-    let head = (any::<bool>(), any::<u32>(), counts(), errors(), any::<u32>(), vitals());
+    let head = (any::<bool>(), any::<u32>(), counts(), errors(), any::<[u32; 2]>(), vitals());
     let times = (histogram(), of(histogram()), of(histogram()), vec(scripts, 0..3));
     (head, times).prop_map(|((warmup, index, counts, errors, clients, vitals), times)| {
         let (response, service, lag, scripts) = times;
         let phase = if warmup { Phase::Warmup } else { Phase::Measure };
-        Interval { phase, index, counts, response, service, lag, scripts, errors, clients, vitals }
+        let [clients, disconnected] = clients;
+        Interval {
+            phase,
+            index,
+            counts,
+            response,
+            service,
+            lag,
+            scripts,
+            errors,
+            clients,
+            disconnected,
+            vitals,
+        }
     })
 }
 
@@ -100,6 +116,20 @@ fn moments() -> impl Strategy<Value = Moments> {
     )
 }
 
+fn outages() -> impl Strategy<Value = Outages> {
+    let outage = (any::<i32>(), any::<u32>(), any::<bool>(), any::<u32>(), ".*", ".*").prop_map(
+        |(start, length, over, clients, first_error, last_error)| Outage {
+            start_us: start.into(),
+            end_us: i64::from(start) + i64::from(length),
+            over,
+            clients,
+            first_error,
+            last_error,
+        },
+    );
+    (vec(outage, 0..4), any::<u64>()).prop_map(|(listed, more)| Outages { listed, more })
+}
+
 fn totals() -> impl Strategy<Value = Totals> {
     let statement = (moments(), any::<u64>(), any::<u64>())
         .prop_map(|(latency, failures, retries)| StatementStats { latency, failures, retries });
@@ -112,7 +142,8 @@ fn totals() -> impl Strategy<Value = Totals> {
     let counted = (counts(), counts(), errors(), connect(), clients);
     let rest = (any::<[u64; 3]>(), any::<i64>(), 0.0..1.0, vec(vec(statement, 0..4), 0..3));
     let aborted = (vec((any::<u32>(), ".*"), 0..4), any::<u32>(), vec(".*", 0..3));
-    (counted, rest, aborted).prop_map(|(counted, rest, aborted)| Totals {
+    let away = (outages(), histogram());
+    (counted, rest, aborted, away).prop_map(|(counted, rest, aborted, away)| Totals {
         measured: counted.0,
         warmup: counted.1,
         errors: counted.2,
@@ -127,6 +158,8 @@ fn totals() -> impl Strategy<Value = Totals> {
         aborted: aborted.0,
         aborted_clients: aborted.1,
         commits_unpredictable: aborted.2,
+        outages: away.0,
+        reconnecting: away.1,
     })
 }
 

@@ -75,7 +75,7 @@ fn load() -> impl Strategy<Value = Load> {
         rate(),
         1..1_000_000_u64,
         connect,
-        any::<[bool; 2]>(),
+        any::<[bool; 3]>(),
         of(duration()),
     )
         .prop_map(
@@ -86,6 +86,7 @@ fn load() -> impl Strategy<Value = Load> {
                 rate_tps,
                 latency_limit_us: Some(limit),
                 connect_per_transaction: switches[0],
+                reconnect: switches[2],
                 connect,
                 allow_fewer_clients: switches[1],
                 drain_timeout,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pgsurge_proto::client::{self, AttachError};
-use pgsurge_proto::tls::{Identity, IdentityError, Side, explain};
+use pgsurge_proto::tls::{IdentityError, Renewing, Side, TlsFault, Validity, explain};
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use thiserror::Error;
@@ -40,6 +40,8 @@ pub struct DialError {
     pub reason: String,
     /// Trying again with the same options cannot help.
     pub for_good: bool,
+    /// It is TLS that failed: certificates that are replaced may help nevertheless.
+    pub renewable: bool,
 }
 
 /// Dials one coordinator, again and again.
@@ -52,7 +54,7 @@ pub(super) struct Dialler {
 
 #[derive(Clone, Debug)]
 enum Place {
-    Tcp { host: String, port: u16, tls: Option<Arc<ClientConfig>>, insecure: bool },
+    Tcp { host: String, port: u16, tls: Option<Arc<Renewing<ClientConfig>>>, insecure: bool },
     Pipe(mpsc::Sender<DuplexStream>),
 }
 
@@ -65,7 +67,7 @@ impl Dialler {
     pub fn new(coordinator: &Coordinator) -> Result<Self, IdentityError> {
         match coordinator {
             Coordinator::Tcp { address, tls, insecure } => {
-                let tls = tls.as_ref().map(Identity::client_config).transpose()?;
+                let tls = tls.as_ref().map(|tls| tls.client().map(Arc::new)).transpose()?;
                 let (host, port) = host_and_port(address);
                 let address = address.clone();
                 Ok(Self { place: Place::Tcp { host, port, tls, insecure: *insecure }, address })
@@ -77,7 +79,12 @@ impl Dialler {
     }
 
     fn error(&self, reason: impl Into<String>, for_good: bool) -> DialError {
-        DialError { address: self.address.clone(), reason: reason.into(), for_good }
+        let address = self.address.clone();
+        DialError { address, reason: reason.into(), for_good, renewable: false }
+    }
+
+    fn tls_error(&self, fault: TlsFault) -> DialError {
+        DialError { renewable: true, ..self.error(fault.text, fault.for_good) }
     }
 
     /// A channel over one connection. It does not connect by itself again.
@@ -106,7 +113,7 @@ impl Dialler {
 
     fn failure(&self, testimony: &Testimony, otherwise: String) -> DialError {
         match testimony.fault() {
-            Some(fault) => self.error(fault.text, fault.for_good),
+            Some(fault) => self.tls_error(fault),
             None => self.error(otherwise, false),
         }
     }
@@ -118,14 +125,17 @@ impl Dialler {
                 let (own, theirs) = tokio::io::duplex(PIPE_BYTES);
                 let gone = |_| self.error("its part of this process has ended", true);
                 pipe.send(theirs).await.map_err(gone)?;
-                Ok(boxed(Box::new(own), false))
+                Ok(boxed(Box::new(own), None))
             }
             Place::Tcp { host, port, tls, insecure } => {
                 let stream = self.tcp(host, *port, tls.is_none() && !insecure).await?;
                 match tls {
-                    None => Ok(boxed(Box::new(stream), false)),
-                    Some(config) => {
-                        Ok(boxed(Box::new(self.tls(host, config, stream).await?), true))
+                    None => Ok(boxed(Box::new(stream), None)),
+                    Some(tls) => {
+                        let config = tls.current();
+                        let own = tls.validity();
+                        let secured = self.tls(host, (config, own), stream).await?;
+                        Ok(boxed(Box::new(secured), Some(own)))
                     }
                 }
             }
@@ -168,16 +178,16 @@ impl Dialler {
     async fn tls(
         &self,
         host: &str,
-        config: &Arc<ClientConfig>,
+        (config, own): (Arc<ClientConfig>, Validity),
         stream: TcpStream,
     ) -> Result<impl Duplex + use<>, DialError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| self.error(format!("\"{host}\" is no name that TLS can check"), true))?;
-        let handshake = TlsConnector::from(Arc::clone(config)).connect(name, stream);
+        let handshake = TlsConnector::from(config).connect(name, stream);
         match timeout(HANDSHAKE_WITHIN, handshake).await {
             Ok(Ok(stream)) => Ok(stream),
-            Ok(Err(error)) => Err(match explain(&error, Side::Agent) {
-                Some(fault) => self.error(fault.text, fault.for_good),
+            Ok(Err(error)) => Err(match explain(&error, Side::Agent, own) {
+                Some(fault) => self.tls_error(fault),
                 None if error.kind() == io::ErrorKind::UnexpectedEof => {
                     self.error("it closed the connection in the middle of the TLS handshake", false)
                 }

@@ -27,8 +27,12 @@ pub(super) struct Link {
 pub(super) async fn attach(dialler: Dialler, hello: Hello) -> Result<(Link, Welcome), DialError> {
     let (channel, testimony) = dialler.channel().await?;
     let (outgoing, messages) = mpsc::channel(DEPTH);
-    let refuse =
-        |reason: String| DialError { address: dialler.address.clone(), reason, for_good: false };
+    let refuse = |reason: String| DialError {
+        address: dialler.address.clone(),
+        reason,
+        for_good: false,
+        renewable: false,
+    };
     let gone = |_| refuse("the connection has ended".to_owned());
     outgoing.send(AgentMessage::Hello(hello)).await.map_err(gone)?;
     let welcome = async {

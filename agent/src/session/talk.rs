@@ -65,7 +65,8 @@ impl<E: Engine> Life<E> {
 
     pub(super) async fn not_attached(&mut self, error: DialError) -> Result<(), AgentError> {
         self.dialling = None;
-        if error.for_good {
+        // An agent that was welcome once waits for the certificates that make it welcome again.
+        if error.for_good && !(error.renewable && self.token.is_some()) {
             self.end_run().await;
             return Err(AgentError::Dial(error));
         }

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use pgsurge_proto::tls::{Side, TlsFault, explain};
+use pgsurge_proto::tls::{Side, TlsFault, Validity, explain};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// First two bytes of a TLS alert record.
@@ -37,14 +37,14 @@ impl Testimony {
 #[derive(Debug)]
 pub(super) struct Witnessed<S> {
     stream: S,
-    /// TLS is spoken below, so bytes are what they seem.
-    tls: bool,
+    /// TLS is spoken below, so bytes are what they seem; how one's own certificate looked then.
+    tls: Option<Validity>,
     begun: bool,
     testimony: Testimony,
 }
 
 impl<S> Witnessed<S> {
-    pub fn new(stream: S, tls: bool, testimony: Testimony) -> Self {
+    pub fn new(stream: S, tls: Option<Validity>, testimony: Testimony) -> Self {
         Self { stream, tls, begun: false, testimony }
     }
 
@@ -53,7 +53,7 @@ impl<S> Witnessed<S> {
             return;
         }
         self.begun = true;
-        if !self.tls && bytes.starts_with(&TLS_ALERT) {
+        if self.tls.is_none() && bytes.starts_with(&TLS_ALERT) {
             let text =
                 "the coordinator demands TLS, give --tls-ca, --tls-cert and --tls-key".into();
             self.testimony.note(Some(TlsFault { text, for_good: true }));
@@ -71,7 +71,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Witnessed<S> {
         let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
         match &polled {
             Poll::Ready(Ok(())) => self.look_at_first(&buf.filled()[before..]),
-            Poll::Ready(Err(error)) => self.testimony.note(explain(error, Side::Agent)),
+            Poll::Ready(Err(error)) => {
+                let own = self.tls.unwrap_or(Validity::Good);
+                self.testimony.note(explain(error, Side::Agent, own));
+            }
             Poll::Pending => {}
         }
         polled

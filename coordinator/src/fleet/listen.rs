@@ -8,7 +8,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pgsurge_proto::tls::{Side, explain};
+use pgsurge_proto::tls::{Renewing, Side, explain};
+use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
@@ -48,7 +49,7 @@ const NO_TLS: &[u8] = b"pgsurge coordinator without TLS\n";
 /// A port that agents may dial.
 pub(super) struct Port {
     pub listener: TcpListener,
-    pub tls: Option<TlsAcceptor>,
+    pub tls: Option<Arc<Renewing<ServerConfig>>>,
     pub hub: Arc<Hub>,
 }
 
@@ -101,7 +102,10 @@ fn complaint(address: SocketAddr, why: &str) -> String {
 }
 
 /// Makes a carrier of a connection, or says why it is none.
-async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> Result<Carrier, String> {
+async fn open(
+    stream: TcpStream,
+    tls: Option<Arc<Renewing<ServerConfig>>>,
+) -> Result<Carrier, String> {
     let mut first = [0];
     let seen = stream.peek(&mut first).await.map_err(|e| e.to_string())?;
     if seen == 0 {
@@ -117,9 +121,9 @@ async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> Result<Carrier, St
                  --tls-cert and --tls-key or neither"
                 .into())
         }
-        (Some(acceptor), TLS_RECORD) => match acceptor.accept(stream).await {
+        (Some(tls), TLS_RECORD) => match TlsAcceptor::from(tls.current()).accept(stream).await {
             Ok(stream) => Ok(Carrier::Tls(Box::new(stream))),
-            Err(error) => Err(explain(&error, Side::Coordinator)
+            Err(error) => Err(explain(&error, Side::Coordinator, tls.validity())
                 .map_or_else(|| format!("TLS failed: {error}"), |fault| fault.text)),
         },
         (Some(_), PREFACE) => {

@@ -23,7 +23,6 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
-use tokio_rustls::TlsAcceptor;
 use tokio_stream::wrappers::ReceiverStream;
 
 pub use clock::{ClockReading, ClockSummary};
@@ -122,7 +121,7 @@ impl Fleet {
     pub async fn listen(listen: Listen, options: FleetOptions) -> Result<Self, ListenError> {
         let Listen { address, tls, insecure } = listen;
         let tls = match tls {
-            Some(identity) => Some(TlsAcceptor::from(identity.server_config()?)),
+            Some(identity) => Some(Arc::new(identity.server()?)),
             None if address.ip().is_loopback() => None,
             None if insecure => {
                 tracing::warn!(%address, "the fleet port is open without TLS, whoever can read the \

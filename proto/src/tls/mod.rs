@@ -1,23 +1,31 @@
 //! Mutual TLS on the fleet port: both ends' configuration from the same three PEM texts.
 //!
-//! Reads files only where it is told their names. A coordinator's certificate must be good for server use
+//! Reads files only where it is told their names, and again when they change. A coordinator's certificate must be good for server use
 //! and an agent's for client use wherever a certificate restricts its use, so that an agent cannot pose as
-//! a coordinator. The provider is always ring, whatever else is linked in.
+//! a coordinator. Every handshake looks at certificates: no session is resumed, since a resumed one would
+//! outlive the certificate that opened it. The provider is always ring, whatever else is linked in.
 
 mod explain;
+mod renew;
+mod validity;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use pgsurge_common::target::Secret;
+use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use thiserror::Error;
 
 pub use explain::{Side, TlsFault, explain};
+pub use renew::Renewing;
+pub use validity::Validity;
+
+use renew::Files;
 
 /// One side's certificate, its key, and the authority of the other side.
 #[derive(Clone, Debug)]
@@ -26,6 +34,7 @@ pub struct Identity {
     cert: Pem,
     key: Secret,
     key_source: String,
+    files: Option<Box<Files>>,
 }
 
 /// A text and where it is from, for messages.
@@ -78,13 +87,23 @@ impl Identity {
                 Err(error) => Err(IdentityError::Read { file: source, error }),
             }
         };
+        let key_file = key.to_owned();
         let key = read(key)?;
         Ok(Self {
             ca: read(ca)?,
             cert: read(cert)?,
             key: Secret::new(key.text),
             key_source: key.source,
+            files: Some(Box::new(Files { ca: ca.into(), cert: cert.into(), key: key_file })),
         })
+    }
+
+    /// The same from its files as they are at this moment, or from its texts if it has none.
+    fn read_again(&self) -> Result<Self, IdentityError> {
+        match &self.files {
+            Some(files) => Self::read(&files.ca, &files.cert, &files.key),
+            None => Ok(self.clone()),
+        }
     }
 
     /// Takes the three texts as they are.
@@ -96,6 +115,32 @@ impl Identity {
             cert: pem(cert.into(), "the certificate"),
             key,
             key_source: "the key".to_owned(),
+            files: None,
+        }
+    }
+
+    /// The coordinator's end, which follows the files.
+    ///
+    /// # Errors
+    /// The texts do not hold what they should.
+    pub fn server(&self) -> Result<Renewing<ServerConfig>, IdentityError> {
+        Renewing::new(self, Side::Coordinator, Self::server_config)
+    }
+
+    /// An agent's end, which follows the files.
+    ///
+    /// # Errors
+    /// The texts do not hold what they should.
+    pub fn client(&self) -> Result<Renewing<ClientConfig>, IdentityError> {
+        Renewing::new(self, Side::Agent, Self::client_config)
+    }
+
+    /// How its certificate looks as a side's own.
+    fn validity(&self, side: Side) -> Validity {
+        match (self.chain(), self.roots()) {
+            (Ok(chain), Ok(roots)) => Validity::of(&chain, &roots, side),
+            // Such an identity was refused when it was read.
+            _ => Validity::Good,
         }
     }
 
@@ -103,7 +148,7 @@ impl Identity {
     ///
     /// # Errors
     /// The texts do not hold what they should.
-    pub fn server_config(&self) -> Result<Arc<ServerConfig>, IdentityError> {
+    fn server_config(&self) -> Result<Arc<ServerConfig>, IdentityError> {
         let verifier =
             WebPkiClientVerifier::builder_with_provider(Arc::new(self.roots()?), provider())
                 .build()
@@ -115,6 +160,8 @@ impl Identity {
             .with_single_cert(self.chain()?, self.key()?)
             .map_err(|e| self.unusable(&e))?;
         config.alpn_protocols = vec![b"h2".to_vec()];
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
         Ok(Arc::new(config))
     }
 
@@ -122,7 +169,7 @@ impl Identity {
     ///
     /// # Errors
     /// The texts do not hold what they should.
-    pub fn client_config(&self) -> Result<Arc<ClientConfig>, IdentityError> {
+    fn client_config(&self) -> Result<Arc<ClientConfig>, IdentityError> {
         let mut config = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(|e| self.unusable(&e))?
@@ -130,6 +177,7 @@ impl Identity {
             .with_client_auth_cert(self.chain()?, self.key()?)
             .map_err(|e| self.unusable(&e))?;
         config.alpn_protocols = vec![b"h2".to_vec()];
+        config.resumption = Resumption::disabled();
         Ok(Arc::new(config))
     }
 

@@ -50,10 +50,16 @@ impl Authority {
         self.sign("agent", ExtendedKeyUsagePurpose::ClientAuth, self)
     }
 
-    fn expired(&self) -> Identity {
-        let mut params = CertificateParams::new(vec!["agent".to_owned()]).unwrap();
-        params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+    /// A certificate for both uses, good in some years only.
+    fn dated(&self, from: i32, until: i32) -> Identity {
+        let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(from, 1, 1);
+        params.not_after = rcgen::date_time_ymd(until, 1, 1);
         self.issue(&params, self)
+    }
+
+    fn expired(&self) -> Identity {
+        self.dated(2000, 2001)
     }
 }
 
@@ -81,16 +87,22 @@ async fn a_run_over_mutual_tls() {
     agent.exit().await.unwrap();
 }
 
-/// What both sides say when these two meet: the agent, then the coordinator.
-async fn meet(coordinator: Option<Identity>, agent: Option<Identity>) -> (String, String) {
+/// What both sides say when these two meet: the agent, which leaves for good or gives up, then the
+/// coordinator.
+async fn meet(
+    coordinator: Option<Identity>,
+    agent: Option<Identity>,
+    give_up_after: Duration,
+) -> (String, String) {
     let (fleet, address) = listen(coordinator).await;
-    let agent = Agent::start(dialling(address, agent), &FakeEngine::default());
+    let options = AgentOptions { give_up_after: Some(give_up_after), ..dialling(address, agent) };
+    let agent = Agent::start(options, &FakeEngine::default());
     let said = agent.exit().await.unwrap_err().to_string();
     (said, complaint(&fleet).await)
 }
 
 /// What the coordinator says of whom it turned away.
-async fn complaint(fleet: &Fleet) -> String {
+pub async fn complaint(fleet: &Fleet) -> String {
     let complaint = async {
         loop {
             let refused = fleet.gather(1, Duration::from_millis(10)).await.unwrap_err().refused;
@@ -166,6 +178,13 @@ async fn each_way_to_be_refused_has_its_own_words_on_both_sides() {
             "the certificate of the agent has expired",
         ),
         (
+            "a coordinator of the past",
+            Some(ours.expired()),
+            Some(ours.agent()),
+            "the certificate of the coordinator has expired: it was valid until 2001-01-01T00:00:00Z",
+            "for the agent the certificate of this coordinator has expired",
+        ),
+        (
             "an agent without TLS at a port with it",
             Some(ours.coordinator()),
             None,
@@ -181,9 +200,29 @@ async fn each_way_to_be_refused_has_its_own_words_on_both_sides() {
         ),
     ];
     for (case, coordinator, agent, by_agent, by_coordinator) in cases {
-        let (said, complaint) = meet(coordinator, agent).await;
+        let (said, complaint) = meet(coordinator, agent, SOON).await;
         assert!(said.contains(by_agent), "{case}: the agent says {said}");
         assert!(complaint.contains(by_coordinator), "{case}: the coordinator says {complaint}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_of_the_future_is_waited_for() {
+    let ours = Authority::new();
+    let future = || Some(ours.dated(2200, 2201));
+    // The agent may have seen nothing yet when a shorter patience is over.
+    let patience = Duration::from_secs(5);
+    let ((agent, theirs), (own, coordinator)) = tokio::join!(
+        meet(Some(ours.coordinator()), future(), patience),
+        meet(future(), Some(ours.agent()), patience),
+    );
+    for (said, expected) in [
+        (agent, "for the coordinator the certificate of this agent is not valid yet"),
+        (theirs, "the certificate of the agent is not valid yet: it begins at 2200-01-01"),
+        (own, "the certificate of the coordinator is not valid yet: it begins at 2200-01-01"),
+        (coordinator, "for the agent the certificate of this coordinator is not valid yet"),
+    ] {
+        assert!(said.contains(expected) && said.contains("check the clocks"), "{said}");
     }
 }
 

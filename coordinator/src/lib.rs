@@ -1,5 +1,6 @@
 //! The coordinator's library: one module a room.
 
+pub mod certs;
 pub mod cli;
 pub mod fleet;
 pub mod init;

@@ -27,6 +27,9 @@ pub struct AgentArgs {
     /// let scripts run \shell and \setshell on this host
     #[arg(long, env = "PGSURGE_ALLOW_SHELL")]
     pub allow_shell: bool,
+    /// folder with ca.crt, tls.crt and tls.key, as "pgsurge certs" makes it
+    #[arg(long, value_name = "DIR", env = "PGSURGE_TLS")]
+    pub tls: Option<PathBuf>,
     /// authority that signs the coordinator's certificate
     #[arg(long, value_name = "FILE", env = "PGSURGE_TLS_CA")]
     pub tls_ca: Option<PathBuf>,
@@ -42,21 +45,33 @@ pub struct AgentArgs {
 }
 
 impl AgentArgs {
-    /// The three TLS files as given.
+    /// The TLS files as given.
     #[must_use]
     pub fn tls(&self) -> TlsFiles {
-        TlsFiles { ca: self.tls_ca.clone(), cert: self.tls_cert.clone(), key: self.tls_key.clone() }
+        TlsFiles {
+            folder: self.tls.clone(),
+            ca: self.tls_ca.clone(),
+            cert: self.tls_cert.clone(),
+            key: self.tls_key.clone(),
+        }
     }
 }
 
 /// A mistyped port would otherwise be looked up as part of a name, again and again.
 fn address(text: &str) -> Result<String, String> {
+    if text.contains("://") {
+        let advice = "expected a host and a port without a scheme, for example bench-1:7432; TLS is \
+                      what --tls or --tls-ca, --tls-cert and --tls-key turn on";
+        return Err(advice.to_owned());
+    }
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
         _ => (text, None),
     };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_host = !host.contains(':') || bare.parse::<std::net::Ipv6Addr>().is_ok();
     let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
-    if host.is_empty() || port.is_some_and(|port| !is_port(port)) {
+    if host.is_empty() || !is_host || port.is_some_and(|port| !is_port(port)) {
         return Err("expected a host and a port, for example bench-1:7432".to_owned());
     }
     Ok(text.to_owned())
@@ -79,8 +94,13 @@ mod tests {
         for text in ["bench-1:7432", "bench-1", "10.0.0.1:1", "[::1]:7432", "[::1]", "fe80::1"] {
             assert_eq!(address(text).as_deref(), Ok(text));
         }
-        for text in ["", ":", ":7432", "bench-1:", "bench-1:port", "bench-1:0", "bench-1:70000"] {
+        for text in
+            ["", ":", ":7432", "bench-1:", "bench-1:port", "bench-1:0", "bench-1:70000", "a:b:c"]
+        {
             assert!(address(text).is_err(), "{text}");
+        }
+        for text in ["http://bench-1:7432", "https://bench-1"] {
+            assert!(address(text).is_err_and(|why| why.contains("without a scheme")), "{text}");
         }
     }
 }

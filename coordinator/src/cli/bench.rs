@@ -6,14 +6,16 @@
 mod cluster;
 mod scripts;
 mod seed;
+mod tls;
 
 use std::time::Duration;
 
 use pgsurge_common::plan::{End, Protocol, ScriptSource};
 
-pub use cluster::{ClusterArgs, Format, TlsFiles, listen_address};
+pub use cluster::{ClusterArgs, Format, listen_address};
 
 pub use seed::Seed;
+pub use tls::{CA, CERT, KEY, TlsFiles};
 
 use super::read::{CommandLine, Given};
 use super::table::Group;

@@ -9,6 +9,7 @@ use pgsurge_common::workload::{builtin_list, find_builtin};
 
 use super::agent::AgentArgs;
 use super::bench::BenchArgs;
+use super::certs::CertsArgs;
 use super::connection::ConnectionArgs;
 use super::help::{self, Mode};
 use super::init::InitArgs;
@@ -28,6 +29,8 @@ pub enum Invocation {
     Init(InitArgs, ConnectionArgs, Verbosity),
     /// Serve a coordinator.
     Agent(AgentArgs),
+    /// Make certificates.
+    Certs(CertsArgs),
 }
 
 /// How much the program says about itself on stderr.
@@ -48,7 +51,14 @@ impl Invocation {
         let mut args = args.into_iter().collect::<Vec<_>>();
         let word = args.first().and_then(|arg| arg.to_str()).unwrap_or_default();
         match word {
-            "agent" => agent(args),
+            "agent" => parsed::<AgentArgs>(args, "agent")?.and_then(|args| {
+                args.tls().complete()?;
+                Ok(Self::Agent(args))
+            }),
+            "certs" => parsed::<CertsArgs>(args, "certs")?.and_then(|args| {
+                args.check()?;
+                Ok(Self::Certs(args))
+            }),
             "run" => pgbench(args.split_off(1), Some(Mode::Run), variable),
             "init" => pgbench(args.split_off(1), Some(Mode::Init), variable),
             _ => pgbench(args, None, variable),
@@ -104,23 +114,39 @@ fn script_text(line: &CommandLine) -> Result<Option<String>, UsageError> {
     Ok(None)
 }
 
-fn agent(args: Vec<OsString>) -> Result<Invocation, UsageError> {
-    let error = match AgentArgs::try_parse_from(args) {
-        Ok(args) => {
-            args.tls().complete()?;
-            return Ok(Invocation::Agent(args));
+/// What clap reads: arguments, or the text of a help.
+enum Parsed<T> {
+    Args(T),
+    Text(String),
+}
+
+impl<T> Parsed<T> {
+    fn and_then(
+        self,
+        invocation: impl FnOnce(T) -> Result<Invocation, UsageError>,
+    ) -> Result<Invocation, UsageError> {
+        match self {
+            Self::Args(args) => invocation(args),
+            Self::Text(text) => Ok(Invocation::Show(text)),
         }
+    }
+}
+
+/// Reads a subcommand of our own, whose name is the first argument.
+fn parsed<T: Parser>(args: Vec<OsString>, name: &str) -> Result<Parsed<T>, UsageError> {
+    let error = match T::try_parse_from(args) {
+        Ok(args) => return Ok(Parsed::Args(args)),
         Err(error) => error,
     };
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return Ok(Invocation::Show(error.to_string()));
+        return Ok(Parsed::Text(error.to_string()));
     }
     // clap's first paragraph says what is wrong; usage and tips follow it.
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or(&text);
     let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
     Err(UsageError::new(line.trim_start_matches("error: "))
-        .hint("Try \"pgsurge agent --help\" for more information."))
+        .hint(format!("Try \"pgsurge {name} --help\" for more information.")))
 }
 
 #[cfg(test)]
@@ -164,12 +190,17 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_agent_line_gives_one_line_and_a_hint() {
+    fn a_wrong_line_of_a_subcommand_gives_one_line_and_a_hint() {
         for (args, message) in [
             ("agent", "required arguments were not provided: --coordinator <HOST:PORT>"),
             ("agent --nosuch", "unexpected argument '--nosuch' found"),
             ("agent --coordinator x --give-up-after soon", "invalid value 'soon'"),
             ("agent --coordinator x --tls-ca y", "must be given together"),
+            ("agent --coordinator x --allow-target :5", "expected HOST[:PORT][/DATABASE]"),
+            ("agent --coordinator x --max-clients 0", "0 is not in"),
+            ("certs d", "nothing to make"),
+            ("certs d --coordinator a:7432", "without a port"),
+            ("certs d --agents 1 --days 0", "0 is not in"),
         ] {
             let error = read(args).unwrap_err().to_string();
             assert!(error.lines().next().unwrap().contains(message), "{args}: {error}");

@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod bench;
+pub mod certs;
 mod connection;
 pub mod help;
 pub mod init;

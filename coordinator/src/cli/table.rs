@@ -159,6 +159,11 @@ pub const OPTIONS: &[Opt] = &[
         Cluster,
         "what a lost agent does to the run: \"fail\" or \"continue\" [default: fail]",
     ),
+    long_valued(
+        ("tls", "DIR"),
+        Cluster,
+        "folder with ca.crt, tls.crt and tls.key, as \"pgsurge certs\" makes it",
+    ),
     long_valued(("tls-ca", "FILE"), Cluster, "authority that signs the agents' certificates"),
     long_valued(("tls-cert", "FILE"), Cluster, "this coordinator's certificate"),
     long_valued(("tls-key", "FILE"), Cluster, "this coordinator's private key"),

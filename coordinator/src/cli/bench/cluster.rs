@@ -1,11 +1,11 @@
 //! The options that pgbench does not have: the fleet, the connection phase, results.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use pgsurge_common::plan::ConnectBudget;
 
+use super::tls::TlsFiles;
 use crate::cli::read::Given;
 use crate::cli::usage::UsageError;
 use crate::cli::values::{count, seconds};
@@ -23,28 +23,6 @@ pub enum Format {
     Text,
     /// The summary document.
     Json,
-}
-
-/// `--tls-ca`, `--tls-cert`, `--tls-key`: all three or none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// Authority of the other side's certificate.
-    pub ca: Option<PathBuf>,
-    /// Own certificate chain.
-    pub cert: Option<PathBuf>,
-    /// Own private key.
-    pub key: Option<PathBuf>,
-}
-
-impl TlsFiles {
-    /// The three files, `None` where none was given.
-    pub fn complete(&self) -> Result<Option<[&PathBuf; 3]>, UsageError> {
-        match (&self.ca, &self.cert, &self.key) {
-            (Some(ca), Some(cert), Some(key)) => Ok(Some([ca, cert, key])),
-            (None, None, None) => Ok(None),
-            _ => Err(UsageError::new("--tls-ca, --tls-cert and --tls-key must be given together")),
-        }
-    }
 }
 
 /// Options of a cluster run; all have a meaning for a run in one process, too.
@@ -145,6 +123,7 @@ impl ClusterArgs {
                     _ => return Err(one_of(given, "fail or continue")),
                 }
             }
+            "tls" => self.tls.folder = Some(value.into()),
             "tls-ca" => self.tls.ca = Some(value.into()),
             "tls-cert" => self.tls.cert = Some(value.into()),
             "tls-key" => self.tls.key = Some(value.into()),

@@ -34,10 +34,10 @@ pub async fn open(args: &BenchArgs, surroundings: Surroundings) -> Result<(Fleet
     Ok((Fleet::listen(listen, options).await?, options))
 }
 
-/// Reads the three files of `--tls-ca`, `--tls-cert` and `--tls-key`.
+/// Reads the three files of a side's certificate.
 pub fn identity(files: &TlsFiles) -> Result<Option<Identity>> {
     let Some([ca, cert, key]) = files.complete()? else { return Ok(None) };
-    Ok(Some(Identity::read(ca, cert, key)?))
+    Ok(Some(Identity::read(&ca, &cert, &key)?))
 }
 
 /// Waits for the agents asked for.

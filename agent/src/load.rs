@@ -14,14 +14,8 @@ use pgsurge_common::plan::split::Share;
 use pgsurge_common::stats::{ConnectStats, Interval, Totals};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+pub use crate::bounds::{Forbidden, LoadOptions};
 use crate::worker::{Command, Crew, Start};
-
-/// What this host allows and how it sees itself; nothing that a plan could carry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoadOptions {
-    /// `\shell` and `\setshell` may run commands on this host.
-    pub allow_shell: bool,
-}
 
 /// How a load is ended before its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,16 +92,9 @@ pub enum LoadError {
     /// The target cannot be used as described, such as certificates that do not parse.
     #[error("the target of the plan cannot be used on this agent")]
     Target(#[from] crate::wire::ConnectError),
-    /// A script runs shell commands and this agent does not allow it.
-    #[error(
-        "script \"{script}\" uses \\{command}, which this agent does not allow; start it with --allow-shell"
-    )]
-    ShellRefused {
-        /// Name of the script.
-        script: String,
-        /// `shell` or `setshell`.
-        command: String,
-    },
+    /// It asks for more than the operator of this host allows.
+    #[error(transparent)]
+    Forbidden(#[from] Forbidden),
     /// The figures asked for would need too much memory.
     #[error(
         "histograms of this plan would need {needed_mib} MiB on this agent, at most {limit_mib} MiB are allowed; use fewer scripts or workers"
@@ -142,7 +129,7 @@ impl Load {
     pub fn prepare(
         plan: Arc<Plan>,
         share: &Share,
-        options: LoadOptions,
+        options: &LoadOptions,
     ) -> Result<(Self, UnboundedReceiver<LoadEvent>), LoadError> {
         let (events, receiver) = unbounded_channel();
         let crew = Crew::new(plan, share, options)?;

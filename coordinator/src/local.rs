@@ -24,7 +24,12 @@ pub async fn serve(args: AgentArgs) -> Result<ExitCode> {
         once: args.once,
         give_up_after: args.give_up_after,
     };
-    let engine = LoadEngine { options: LoadOptions { allow_shell: args.allow_shell } };
+    let allowed = LoadOptions {
+        allow_shell: args.allow_shell,
+        allow_targets: args.allow_target,
+        max_clients: args.max_clients,
+    };
+    let engine = LoadEngine { options: allowed };
     let shutdown = Shutdown { drain: interrupts.drain, abort: interrupts.abort };
     session::serve(options, engine, shutdown).await?;
     Ok(ExitCode::Done)
@@ -42,7 +47,8 @@ pub fn agent() -> StartLocalAgent {
             once: true,
             give_up_after: None,
         };
-        let engine = LoadEngine { options: LoadOptions { allow_shell: true } };
+        let engine =
+            LoadEngine { options: LoadOptions { allow_shell: true, ..LoadOptions::default() } };
         tokio::spawn(async move {
             if let Err(error) = session::serve(options, engine, Shutdown::default()).await {
                 tracing::error!("the agent inside this process ended: {error}");

@@ -177,7 +177,7 @@ impl Loading {
     /// If the load ends without saying how connecting went.
     pub fn prepare_while(&self, meanwhile: impl FnOnce(&Load)) -> Result<Prepared, LoadError> {
         let plan = Arc::new(self.plan.clone());
-        let (load, mut events) = Load::prepare(plan, &self.share(), self.options)?;
+        let (load, mut events) = Load::prepare(plan, &self.share(), &self.options)?;
         meanwhile(&load);
         let mut notices = Vec::new();
         loop {

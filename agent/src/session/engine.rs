@@ -37,7 +37,7 @@ pub trait RunningLoad: Send + 'static {
 }
 
 /// The real one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LoadEngine {
     /// What this host allows.
     pub options: LoadOptions,
@@ -51,7 +51,7 @@ impl Engine for LoadEngine {
         plan: Arc<Plan>,
         share: &Share,
     ) -> Result<(Load, UnboundedReceiver<LoadEvent>), String> {
-        Load::prepare(plan, share, self.options).map_err(|error| {
+        Load::prepare(plan, share, &self.options).map_err(|error| {
             let mut text = error.to_string();
             let mut cause = error.source();
             while let Some(error) = cause {

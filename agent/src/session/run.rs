@@ -91,7 +91,10 @@ impl<L: RunningLoad> Run<L> {
         match command.body {
             Command::Prepare { plan, share } => match engine.prepare(Arc::new(*plan), &share) {
                 Ok((load, events)) => (self.load, self.events) = (Some(load), Some(events)),
-                Err(why) => self.reports.push(Report::Fault(why)),
+                Err(why) => {
+                    tracing::warn!(run = %self.id, "the run is refused: {why}");
+                    self.reports.push(Report::Fault(why));
+                }
             },
             Command::Start { attempt, at_ns } => self.start(attempt, at_ns, epoch),
             Command::CallOff { attempt } => self.call_off(attempt),

@@ -86,15 +86,13 @@ impl Crew {
     pub(crate) fn new(
         plan: Arc<Plan>,
         share: &Share,
-        options: LoadOptions,
+        options: &LoadOptions,
     ) -> Result<Self, LoadError> {
         if share.workers.is_empty() {
             return Err(LoadError::NoWorker);
         }
         let program = Program::compile(&plan.workload)?;
-        if !options.allow_shell {
-            refuse_shell(&program)?;
-        }
+        options.check(&plan, share, &program)?;
         let connector = Connector::new(&plan.target)?;
         let figures = Shape::of(&plan);
         check_memory(figures, share.workers.len())?;
@@ -160,18 +158,6 @@ impl Crew {
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), LoadError> {
     thread::Builder::new().name(name.into()).spawn(body).map(drop).map_err(LoadError::Thread)
-}
-
-fn refuse_shell(program: &Program) -> Result<(), LoadError> {
-    for script in program.scripts() {
-        let commands = script.commands().iter().map(|command| command.name().to_ascii_lowercase());
-        for command in commands {
-            if command == "shell" || command == "setshell" {
-                return Err(LoadError::ShellRefused { script: script.name().to_owned(), command });
-            }
-        }
-    }
-    Ok(())
 }
 
 fn check_memory(shape: Shape, workers: usize) -> Result<(), LoadError> {

@@ -2,7 +2,8 @@
 //!
 //! In reading order: what a target is (here, [`Tls`], [`Secret`]), and how it comes about as in libpq
 //! ([`resolve()`]): the options' names (`keywords`), a keyword string (`conninfo`) or a URI (`uri`), a
-//! service file (`service`), a password file (`passfile`), all looked up in [`Surroundings`].
+//! service file (`service`), a password file (`passfile`), all looked up in [`Surroundings`]. An agent may
+//! be bound to some targets by a [`TargetPattern`].
 //!
 //! Reads neither environment nor files itself. Secrets print as `***` (I6).
 
@@ -13,6 +14,7 @@ mod hosts;
 mod keywords;
 mod options;
 mod passfile;
+mod pattern;
 mod pooler;
 mod resolve;
 mod secret;
@@ -28,6 +30,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use error::TargetError;
+pub use pattern::{PatternError, TargetPattern, forbidden_host};
 pub use pooler::refused_parameter;
 pub use resolve::{Request, Resolved, resolve};
 pub use secret::Secret;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
+use pgsurge_common::target::TargetPattern;
 
 use super::bench::TlsFiles;
 
@@ -27,6 +28,17 @@ pub struct AgentArgs {
     /// let scripts run \shell and \setshell on this host
     #[arg(long, env = "PGSURGE_ALLOW_SHELL")]
     pub allow_shell: bool,
+    /// serve only runs against HOST[:PORT][/DATABASE], with * for any characters; repeatable
+    #[arg(long, value_name = "PATTERN", env = "PGSURGE_ALLOW_TARGET", value_delimiter = ',')]
+    pub allow_target: Vec<TargetPattern>,
+    /// refuse runs that want more clients of this agent
+    #[arg(
+        long,
+        value_name = "NUM",
+        env = "PGSURGE_MAX_CLIENTS",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub max_clients: Option<u32>,
     /// folder with ca.crt, tls.crt and tls.key, as "pgsurge certs" makes it
     #[arg(long, value_name = "DIR", env = "PGSURGE_TLS")]
     pub tls: Option<PathBuf>,

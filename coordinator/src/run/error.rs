@@ -56,7 +56,7 @@ pub enum RunError {
     #[error("agent {0} began alone, since the message that called its start off came too late")]
     BeganAlone(String),
     /// An agent is out.
-    #[error("agent {agent} was lost before the start: {reason}")]
+    #[error("agent {agent} does not take part: {reason}")]
     Lost {
         /// Who.
         agent: String,

@@ -133,7 +133,7 @@ async fn what_an_agent_cannot_do_is_said_in_its_own_words() {
     let unable = Timetable { fault: Some("no shell here".into()), ..Timetable::default() };
     assert_eq!(
         failure([Timetable::default(), unable]).await,
-        "agent b was lost before the start: no shell here"
+        "agent b does not take part: no shell here"
     );
 }
 

@@ -3,7 +3,7 @@
 //!
 //! In reading order: programs as processes ([`program`], [`process`], [`usage`]), pgsurge itself
 //! ([`cluster`]) and one agent's part of it ([`loading`]), real servers ([`postgres`]), a pooler before them ([`pgbouncer`]) and one whose
-//! speed is known ([`fake_server`]), what surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose
+//! speed is known ([`fake_server`]), what has to hold on every version ([`servers`]), what surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose
 //! turn it is ([`turn`]), and the repository as text ([`sources`]). Knows what the parts are called and
 //! how they are started, never how they work inside.
 
@@ -16,6 +16,7 @@ pub mod postgres;
 pub mod process;
 pub mod program;
 pub mod proxy;
+pub mod servers;
 pub mod sources;
 pub mod turn;
 pub mod usage;

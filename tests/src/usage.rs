@@ -45,7 +45,7 @@ pub fn of(name: &str, command: &mut Command, deadline: Duration) -> Usage {
         peak_kib = peak_kib.max(peak_of(pid).unwrap_or(0));
         std::thread::sleep(LOOK);
     }
-    let (user_s, system_s) = processor_time(pid).expect("an unreaped process is in /proc");
+    let (user_s, system_s) = times(pid).expect("an unreaped process is in /proc");
     let finished = running.wait(Duration::from_secs(1));
     Usage { finished, cpu_s: user_s + system_s, user_s, peak_kib }
 }
@@ -56,8 +56,15 @@ fn peak_of(pid: Pid) -> Option<u64> {
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
+/// Processor time that a running process has used so far, in seconds.
+#[must_use]
+pub fn processor_time(pid: u32) -> Option<f64> {
+    let (user_s, system_s) = times(Pid::from_raw(i32::try_from(pid).ok()?)?)?;
+    Some(user_s + system_s)
+}
+
 /// User and system time in seconds.
-fn processor_time(pid: Pid) -> Option<(f64, f64)> {
+fn times(pid: Pid) -> Option<(f64, f64)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the name in parentheses, which may hold blanks; these are 14 and 15.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);

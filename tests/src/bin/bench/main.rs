@@ -3,6 +3,7 @@
 
 mod cases;
 mod rounds;
+mod scripts;
 mod table;
 
 use std::io::{Write, stdout};

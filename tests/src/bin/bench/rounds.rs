@@ -3,16 +3,17 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pgsurge_tests::cluster;
+use pgsurge_tests::pgbouncer::{PASSWORD, PgBouncer, Pooling};
 use pgsurge_tests::postgres::{Postgres, Settings, Version};
 use pgsurge_tests::process::{self, Running};
 use pgsurge_tests::program::beside_this_test;
 use pgsurge_tests::usage::{self, Usage};
 use serde::Serialize;
 
-use super::cases::{Case, Work};
+use super::cases::{Case, Place, Work};
 
 const SCALE: &str = "10";
 
@@ -44,6 +45,8 @@ pub struct Figures {
     pub connect_ms: f64,
     /// Peak memory of the process.
     pub memory_kib: f64,
+    /// How much of one core the pooler used meanwhile, where there is one.
+    pub pooler_cores: Option<f64>,
 }
 
 /// All rounds of one case.
@@ -62,8 +65,8 @@ pub struct Bench {
     server: Postgres,
     fake: Running,
     fake_port: String,
-    script: PathBuf,
-    _folder: tempfile::TempDir,
+    pooler: PgBouncer,
+    folder: tempfile::TempDir,
     tools: Vec<Tool>,
     seconds: u32,
     over_tcp: bool,
@@ -92,14 +95,13 @@ impl Bench {
         let mut init = server.command("pgbench");
         let filled = init.args(["-i", "-q", "-s", SCALE]).stderr(Stdio::null()).status();
         assert!(filled.expect("pgbench starts").success(), "pgbench -i failed");
-        let folder = tempfile::tempdir().expect("there is room for a file");
-        let script = folder.path().join("ceiling.sql");
-        fs::write(&script, "SELECT :client_id;\n").expect("there is room for a script");
+        let pooler = PgBouncer::start(&server, &Pooling::transaction().auth("scram-sha-256"));
+        let folder = tempfile::tempdir().expect("there is room for files");
         let mut fake = process::command(beside_this_test("pgsurge-fake-server"));
         let fake = Running::start_with_input("fake server", &mut fake, Stdio::piped());
         let address = fake.wait_for_stdout("listening on", Duration::from_secs(10));
         let fake_port = address.rsplit(':').next().unwrap_or_default().to_owned();
-        Self { server, fake, fake_port, script, _folder: folder, tools, seconds, over_tcp }
+        Self { server, fake, fake_port, pooler, folder, tools, seconds, over_tcp }
     }
 
     /// Runs a case in turns; who begins changes from round to round.
@@ -123,10 +125,14 @@ impl Bench {
         assert!(!self.fake.stdout().contains("Counts"), "the fake server has ended");
         let mut command = self.command(case, tool);
         let deadline = Duration::from_secs(u64::from(self.seconds)) + GRACE;
+        let pooler = || usage::processor_time(self.pooler.pid()).expect("the pooler is running");
+        let (began, pooler_before) = (Instant::now(), pooler());
         let usage = usage::of(&format!("{tool:?}"), &mut command, deadline);
+        let pooler_cores = (pooler() - pooler_before) / began.elapsed().as_secs_f64();
         let said = &usage.finished;
         assert_eq!(said.code(), Some(0), "{tool:?}, {}\n{said}", case.name);
-        read(&usage)
+        let pooler_cores = (case.place == Place::Pooler).then_some(pooler_cores);
+        Figures { pooler_cores, ..read(&usage, case) }
     }
 
     fn command(&self, case: &Case, tool: Tool) -> Command {
@@ -135,11 +141,14 @@ impl Bench {
             Tool::Pgbench15 => self.server.command_from(Version::V15, "pgbench"),
             Tool::Pgbench18 => self.server.command_from(Version::V18, "pgbench"),
         };
-        let port = self.server.port().to_string();
-        let port = if case.is_ceiling { &self.fake_port } else { &port };
-        command.args(["-U", "postgres", "-p", port, "-n", "-j", "1", "-h"]);
-        if self.over_tcp || case.is_ceiling {
-            command.arg("127.0.0.1");
+        let port = match case.place {
+            Place::Server => self.server.port().to_string(),
+            Place::Pooler => self.pooler.port().to_string(),
+            Place::FakeServer => self.fake_port.clone(),
+        };
+        command.args(["-U", "postgres", "-p", &port, "-n", "-j", "1", "-h"]);
+        if self.over_tcp || case.place != Place::Server {
+            command.arg("127.0.0.1").env("PGPASSWORD", PASSWORD);
         } else {
             command.arg(self.server.socket_dir());
         }
@@ -149,16 +158,22 @@ impl Bench {
         };
         command.args(["-c", &case.clients.to_string(), option, &amount.to_string()]);
         command.args(case.options);
-        if case.is_ceiling {
-            command.arg(&self.script);
+        if let Some(script) = case.script {
+            command.arg("-f").arg(self.file(script));
         }
         command.arg("postgres");
         command
     }
+
+    fn file(&self, script: &str) -> PathBuf {
+        let path = self.folder.path().join("script.sql");
+        fs::write(&path, script).expect("there is room for a script");
+        path
+    }
 }
 
 /// Takes the figures out of a report, which is the same for all tools.
-fn read(usage: &Usage) -> Figures {
+fn read(usage: &Usage, case: &Case) -> Figures {
     let report = &usage.finished.stdout;
     let number = |before: &str| -> f64 {
         let line = report.lines().find_map(|line| line.strip_prefix(before));
@@ -173,7 +188,12 @@ fn read(usage: &Usage) -> Figures {
         cpu_us: per_transaction_us(usage.cpu_s),
         user_us: per_transaction_us(usage.user_s),
         tps: number("tps = "),
-        connect_ms: number("initial connection time = "),
+        connect_ms: number(if case.options.contains(&"-C") {
+            "average connection time = "
+        } else {
+            "initial connection time = "
+        }),
         memory_kib: usage.peak_kib as f64,
+        pooler_cores: None,
     }
 }

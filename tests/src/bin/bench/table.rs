@@ -6,12 +6,13 @@ use super::rounds::{Figures, Outcome, Tool};
 /// The first line.
 pub fn header() -> String {
     format!(
-        "{:26} {:10} {:>8} {:>8} {:>23} {:>23} {:>23} {:>23}",
+        "{:26} {:10} {:>8} {:>8} {:>23} {:>23} {:>23} {:>23} {:>23}",
         "case",
         "against",
         "cpu us",
         "theirs",
         "cpu/transaction",
+        "in user mode",
         "throughput",
         "connecting",
         "peak memory"
@@ -32,16 +33,29 @@ fn line(outcome: &Outcome, ours: &[Figures], tool: Tool, theirs: &[Figures]) -> 
     let middle = |side: &[Figures]| median(side.iter().map(|figures| figures.cpu_us).collect());
     let reach = &outcome.case.reach;
     format!(
-        "{:26} {:10} {:8.2} {:8.2} {:>23} {:>23} {:>23} {:>23}",
+        "{:26} {:10} {:8.2} {:8.2} {:>23} {:>23} {:>23} {:>23} {:>23}{}",
         outcome.name,
         format!("{tool:?}").to_lowercase(),
         middle(ours),
         middle(theirs),
         cell(ratios(|f| f.cpu_us), reach.cpu, f64::le),
+        cell(ratios(|f| f.user_us), reach.user, f64::le),
         cell(ratios(|f| f.tps), reach.tps, f64::ge),
         cell(ratios(|f| f.connect_ms), reach.connect, f64::le),
         cell(ratios(|f| f.memory_kib), reach.memory, f64::le),
+        pooler(ours, theirs),
     )
+}
+
+/// How busy the pooler was under either, in cores.
+fn pooler(ours: &[Figures], theirs: &[Figures]) -> String {
+    let cores = |side: &[Figures]| -> Option<f64> {
+        side.iter().map(|figures| figures.pooler_cores).collect::<Option<_>>().map(median)
+    };
+    match (cores(ours), cores(theirs)) {
+        (Some(ours), Some(theirs)) => format!("  pooler's cores {ours:.2} against {theirs:.2}"),
+        _ => String::new(),
+    }
 }
 
 /// `0.71 (0.69-0.73) ok`: the median, the range, and the goal if there is one.

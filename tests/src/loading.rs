@@ -224,6 +224,27 @@ impl Prepared {
         }
     }
 
+    /// Waits until an interval is as wanted.
+    ///
+    /// # Panics
+    /// If the load ends before.
+    pub fn wait_for(&mut self, wanted: impl Fn(&Interval) -> bool) {
+        self.wait_until(|intervals| intervals.last().is_some_and(&wanted));
+    }
+
+    /// Waits until all intervals so far, the next one included, are as wanted.
+    ///
+    /// # Panics
+    /// If the load ends before.
+    pub fn wait_until(&mut self, wanted: impl Fn(&[Interval]) -> bool) {
+        loop {
+            self.wait_for_interval();
+            if wanted(&self.intervals) {
+                return;
+            }
+        }
+    }
+
     /// Stops the load and waits for the end.
     #[must_use]
     pub fn stop(self, stop: Stop) -> Loaded {

@@ -86,6 +86,10 @@ impl Client<'_> {
             self.station.recorder.borrow_mut().leave(entered);
             now = match lived? {
                 Lived::On(end) => end,
+                Lived::Lost(end) if self.is_done() => {
+                    self.station.recorder.borrow_mut().ended_lost(end, true);
+                    return Ok(());
+                }
                 Lived::Lost(end) => match self.recover(end).await? {
                     Some(back) => back,
                     None => return Ok(()),
@@ -99,16 +103,21 @@ impl Client<'_> {
         }
     }
 
+    /// All its transactions are done (`-t`).
+    fn is_done(&self) -> bool {
+        self.station.rules.transactions == Some(self.done)
+    }
+
     /// When the next transaction is due; books what the schedule skipped on the way.
     fn next_due(&mut self, now: RunTime, script: usize) -> Option<Due> {
         let station = self.station;
         if station.is_closing(now) {
             return None;
         }
-        let remaining = station.rules.transactions.map(|count| count - self.done);
-        if remaining == Some(0) {
+        if self.is_done() {
             return None;
         }
+        let remaining = station.rules.transactions.map(|count| count - self.done);
         let turn = station.next_turn(now, remaining);
         if turn.skipped > 0 {
             station.recorder.borrow_mut().skip(turn.skipped_phase, script, now, turn.skipped);

@@ -88,7 +88,7 @@ impl Client<'_> {
             self.note_attempt(&error, now);
             let patience = station.rules.give_up_after;
             if error.is_lasting() || patience.is_some_and(|patience| now >= since.plus(patience)) {
-                station.recorder.borrow_mut().ended_lost(now);
+                station.recorder.borrow_mut().ended_lost(now, false);
                 return Err(Abort(format!("client {client} could not reconnect: {error}")));
             }
             last = Some(error);
@@ -133,7 +133,7 @@ impl Client<'_> {
     /// The load is over and the client without a session: it did not do its part.
     fn end_without(&self, now: RunTime, last: Option<&ConnectError>) {
         let (station, client) = (self.station, self.seat.client);
-        station.recorder.borrow_mut().ended_lost(now);
+        station.recorder.borrow_mut().ended_lost(now, false);
         if station.stopping() != Some(Stop::Now) {
             let why = last.map_or_else(String::new, |error| format!(": {error}"));
             let reason =

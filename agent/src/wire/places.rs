@@ -21,6 +21,18 @@ use super::stream::Stream;
 /// How long a look-up is believed.
 const LOOKUP_LIFE: Duration = Duration::from_secs(5);
 
+/// A connection is given up on which the other side's kernel has acknowledged nothing for so long, unless
+/// the target says otherwise. The system's own bounds are a quarter of an hour for what was sent and two
+/// hours for what is waited for, in which a client would do nothing but wait. A server that is merely slow
+/// still acknowledges.
+const SILENT_FOR: Duration = Duration::from_secs(60);
+
+/// When a connection on which nothing comes is asked whether it still stands.
+const ASK_AFTER: Duration = Duration::from_secs(30);
+
+/// When it is asked again.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(10);
+
 /// One address of one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -72,21 +84,15 @@ async fn open_tcp(addr: SocketAddr, options: &TcpOptions) -> io::Result<Stream> 
     let options_of = SockRef::from(&socket);
     options_of.set_tcp_nodelay(true)?;
     if options.keepalives {
-        let mut keepalive = TcpKeepalive::new();
-        if let Some(idle) = options.keepalives_idle {
-            keepalive = keepalive.with_time(idle);
-        }
-        if let Some(interval) = options.keepalives_interval {
-            keepalive = keepalive.with_interval(interval);
-        }
+        let mut keepalive = TcpKeepalive::new()
+            .with_time(options.keepalives_idle.unwrap_or(ASK_AFTER))
+            .with_interval(options.keepalives_interval.unwrap_or(ASK_AGAIN_AFTER));
         if let Some(count) = options.keepalives_count {
             keepalive = keepalive.with_retries(count);
         }
         options_of.set_tcp_keepalive(&keepalive)?;
     }
-    if options.user_timeout.is_some() {
-        options_of.set_tcp_user_timeout(options.user_timeout)?;
-    }
+    options_of.set_tcp_user_timeout(options.user_timeout.or(Some(SILENT_FOR)))?;
     socket.connect(addr).await.map(Stream::Tcp)
 }
 

@@ -62,6 +62,8 @@ pub struct Before {
     pub counters: Counters,
     /// Rows of `pgbench_history`, if they were asked for.
     pub history: Result<u64, String>,
+    /// What a server has in common with a later life of its own that lost no row.
+    pub(super) lineage: Option<String>,
     pub(super) present: Vec<Backend>,
     /// Commits of the session that read this, after it had read the counters.
     pub(super) own_commits: u64,
@@ -76,6 +78,7 @@ pub struct After {
     pub counters: Counters,
     /// Rows of `pgbench_history`, if they were asked for.
     pub history: Result<u64, String>,
+    pub(super) lineage: Option<String>,
     pub(super) present: Vec<Backend>,
     /// Sessions of the run that were still there when patience ended.
     pub(super) lingering: usize,
@@ -91,6 +94,7 @@ impl Before {
         facts: &Facts,
         history: bool,
     ) -> Result<Self, TargetError> {
+        let lineage = lineage(&mut session, history).await;
         let history = history_rows(&mut session, history).await;
         let pid = session.row("select pg_catalog.pg_backend_pid()").await?;
         let autovacuum = session.row("select current_setting('autovacuum')").await?;
@@ -108,6 +112,7 @@ impl Before {
             autovacuum: autovacuum.into_iter().next().flatten().as_deref() != Some("off"),
             counters,
             history,
+            lineage,
             present,
             own_commits,
             pid: pid.into_iter().next().flatten().unwrap_or_default(),
@@ -122,7 +127,7 @@ impl After {
         before: &Before,
         patience: Duration,
     ) -> Result<Self, TargetError> {
-        let mut session = Session::open(target).await?;
+        let mut session = open(target, patience).await?;
         let patience = if before.direct { patience } else { Duration::ZERO };
         let deadline = Instant::now() + patience;
         let (present, lingering) = loop {
@@ -134,6 +139,7 @@ impl After {
             tokio::time::sleep(POLL).await;
         };
         let facts = identity(&mut session).await?;
+        let lineage = lineage(&mut session, before.lineage.is_some()).await;
         let history = history_rows(&mut session, before.history.is_ok()).await;
         let commits_before_reading = session.commits();
         let counters = counters(&mut session, before.version_num).await?;
@@ -146,6 +152,7 @@ impl After {
             },
             counters,
             history,
+            lineage,
             present,
             lingering,
             // One for the start of the session, and the statement that had them written out.
@@ -163,6 +170,46 @@ impl Before {
         };
         present.iter().filter(ours).count()
     }
+}
+
+/// A session on a target that may be coming up again after a restart.
+async fn open(target: &Target, patience: Duration) -> Result<Session, TargetError> {
+    /// Starting up or shutting down; no slot free as long as the last sessions leave.
+    const PASSING: [&str; 2] = ["57P03", "53300"];
+    let deadline = Instant::now() + patience;
+    loop {
+        let opened = tokio::time::timeout_at(deadline, Session::open(target)).await;
+        match opened {
+            Err(_) => {
+                let seconds = patience.as_secs_f64();
+                return Err(TargetError::new(format!("no answer within {seconds} s")));
+            }
+            Ok(Err(error)) if error.sqlstate.as_deref().is_some_and(|s| PASSING.contains(&s)) => {
+                tokio::time::sleep(POLL).await;
+            }
+            Ok(opened) => return opened,
+        }
+    }
+}
+
+/// The server's files and timeline, if what it has committed to `pgbench_history` outlives a crash. Two lives
+/// with the same are one server that was restarted, not a replica that took its place with less.
+async fn lineage(session: &mut Session, wanted: bool) -> Option<String> {
+    if !wanted {
+        return None;
+    }
+    let rows = session
+        .rows(
+            "select system_identifier || ' ' || \
+               substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) \
+             from pg_catalog.pg_control_system() \
+             where current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' \
+               and (select relpersistence = 'p' from pg_catalog.pg_class \
+                    where oid = pg_catalog.to_regclass('pgbench_history'))",
+        )
+        .await;
+    // Whoever may not ask, or asks a standby, cannot tell.
+    rows.ok()?.into_iter().next()?.into_iter().next()?
 }
 
 async fn identity(session: &mut Session) -> Result<Identity, TargetError> {

@@ -20,10 +20,21 @@ impl Figures {
     /// Compares; `sessions` is how many sessions the agents opened in all.
     #[must_use]
     pub fn between(before: &Before, after: &After, sessions: u64) -> Self {
-        let whole = whole(before, after, sessions);
+        let restarted = before.identity.started_us != after.identity.started_us;
+        let whole = if restarted {
+            Err("the server was restarted, or another one answered".into())
+        } else {
+            whole(before, after, sessions)
+        };
+        let survived = restarted && before.lineage.is_some() && before.lineage == after.lineage;
         Self {
             commits: whole.clone().map_or_else(not_checkable, |()| commits(before, after)),
-            history_rows: whole.map_or_else(not_checkable, |()| history_rows(before, after)),
+            history_rows: match whole {
+                Ok(()) => history_rows(before, after),
+                // Others may have added rows, nobody may have taken any away.
+                Err(_) if survived => at_least(history_rows(before, after)),
+                Err(reason) => not_checkable(reason),
+            },
             rollbacks: after.counters.rollbacks.saturating_sub(before.counters.rollbacks),
             deadlocks: after.counters.deadlocks.saturating_sub(before.counters.deadlocks),
         }
@@ -32,9 +43,6 @@ impl Figures {
 
 /// Reasons that spoil every figure.
 fn whole(before: &Before, after: &After, sessions: u64) -> Result<(), String> {
-    if before.identity.started_us != after.identity.started_us {
-        return Err("the server was restarted, or another one answered".into());
-    }
     if !before.direct {
         return Err("a pooler stands between, and has sessions of its own".into());
     }
@@ -101,6 +109,13 @@ fn commits(before: &Before, after: &After) -> ServerCount {
     }
 }
 
+fn at_least(count: ServerCount) -> ServerCount {
+    match count {
+        ServerCount::Counted(n) => ServerCount::CountedAmongOthers(n),
+        other => other,
+    }
+}
+
 fn history_rows(before: &Before, after: &After) -> ServerCount {
     match (&before.history, &after.history) {
         (Ok(first), Ok(last)) => last.checked_sub(*first).map_or_else(
@@ -137,6 +152,7 @@ mod tests {
             autovacuum: false,
             counters: counters.clone(),
             history: Ok(10),
+            lineage: Some("7 00000001".into()),
             present: vec![backend("7", "client backend", "idle since monday")],
             own_commits: 1,
             pid: "99".into(),
@@ -145,6 +161,7 @@ mod tests {
             identity: Identity::default(),
             counters: Counters { commits: 1108, sessions: Some(56), rollbacks: 3, ..counters },
             history: Ok(110),
+            lineage: None,
             present: before.present.clone(),
             lingering: 0,
             own_commits: 2,
@@ -214,6 +231,24 @@ mod tests {
             let told = format!("{:?}", figures.commits);
             assert!(told.contains(reason), "{reason}: {told}");
             assert_eq!(figures.history_rows, ServerCount::Counted(100), "{reason}");
+        }
+    }
+
+    #[test]
+    fn what_is_committed_outlives_a_restart_of_the_same_server() {
+        let restarted = |lineage: Option<&str>, rows| {
+            changed(|_, after| {
+                after.identity.started_us = 1;
+                after.lineage = lineage.map(str::to_owned);
+                after.history = Ok(rows);
+            })
+        };
+        let figures = restarted(Some("7 00000001"), 110);
+        assert_eq!(figures.history_rows, ServerCount::CountedAmongOthers(100));
+        assert!(matches!(figures.commits, ServerCount::NotCheckable(_)));
+        for (lineage, rows) in [(Some("7 00000002"), 110), (None, 110), (Some("7 00000001"), 9)] {
+            let count = restarted(lineage, rows).history_rows;
+            assert!(matches!(count, ServerCount::NotCheckable(_)), "{lineage:?}: {count:?}");
         }
     }
 

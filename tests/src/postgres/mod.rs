@@ -189,12 +189,17 @@ impl Postgres {
         self.server.end(Exit::Fast);
     }
 
+    /// Stops the server as `pg_ctl stop -m immediate` does: a crash that its sessions are told of.
+    pub fn crash(&mut self) {
+        self.server.end(Exit::Immediate);
+    }
+
     /// Ends the postmaster by SIGKILL, as a crash of the machine would; its children notice and leave.
     pub fn kill(&mut self) {
         self.server.end(Exit::Kill);
     }
 
-    /// Starts it again on the same port and data after [`Postgres::stop`] or [`Postgres::kill`].
+    /// Starts it again on the same port and data after it has ended in whatever way.
     ///
     /// # Panics
     /// With the server's log if it does not come up.

@@ -16,3 +16,4 @@ mod randomness;
 mod report;
 mod tables;
 mod time;
+mod trouble;

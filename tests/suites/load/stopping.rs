@@ -6,7 +6,7 @@ use pgsurge_agent::load::Stop;
 use pgsurge_tests::loading::Loading;
 use pgsurge_tests::postgres::{Postgres, wait_until};
 
-use super::server;
+use super::{server, sessions};
 
 const LONG: Duration = Duration::from_secs(600);
 
@@ -14,13 +14,6 @@ fn active(server: &Postgres) -> String {
     server.value(
         "select count(*) from pg_stat_activity where state = 'active' and query like '%pg_sleep%'
          and pid <> pg_backend_pid()",
-    )
-}
-
-fn sessions(server: &Postgres) -> String {
-    server.value(
-        "select count(*) from pg_stat_activity where backend_type = 'client backend'
-         and application_name <> 'harness'",
     )
 }
 

@@ -68,10 +68,10 @@ impl Absence {
         }
     }
 
-    /// A client has a session again, or ends without; `true` if nobody is without any more.
-    pub(super) fn end_one(&mut self, at_us: i64, regained: bool) -> bool {
+    /// A client has a session again, or no need of one, or ends without; `true` if nobody is without any more.
+    pub(super) fn end_one(&mut self, at_us: i64, settled: bool) -> bool {
         self.clients = self.clients.saturating_sub(1);
-        if !regained && let Some(current) = &mut self.current {
+        if !settled && let Some(current) = &mut self.current {
             current.unfinished = true;
         }
         if self.clients > 0 {

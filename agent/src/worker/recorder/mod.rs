@@ -209,10 +209,10 @@ impl Recorder {
         self.absence.end_one(self.timeline.us_from_start(now), true)
     }
 
-    /// A client that is without a session ends so.
-    pub fn ended_lost(&mut self, now: RunTime) {
+    /// A client that is without a session ends, with all its work done or not.
+    pub fn ended_lost(&mut self, now: RunTime, done: bool) {
         self.pass(now);
-        self.absence.end_one(self.timeline.us_from_start(now), false);
+        self.absence.end_one(self.timeline.us_from_start(now), done);
     }
 
     /// Books the time that passed for the clients without a session.

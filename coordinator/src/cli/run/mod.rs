@@ -38,6 +38,9 @@ pub use gather::{StartLocalAgent, identity};
 /// How long the target may take to let go of the last session before its counters are read anyway.
 const SESSIONS_GONE_WITHIN: Duration = Duration::from_secs(10);
 
+/// How long reading the counters may take in all, that wait included.
+const COUNTED_WITHIN: Duration = Duration::from_secs(45);
+
 /// Events of a run that may wait to be printed; then the run waits.
 const EVENTS: usize = 256;
 
@@ -156,6 +159,10 @@ async fn counters_after(
 ) -> Result<After, TargetError> {
     tokio::select! {
         after = After::read(target, &observed.before, SESSIONS_GONE_WITHIN) => after,
+        () = tokio::time::sleep(COUNTED_WITHIN) => {
+            let seconds = COUNTED_WITHIN.as_secs();
+            Err(TargetError::new(format!("the server did not answer within {seconds} s")))
+        }
         () = interrupts.abort.cancelled() => {
             Err(TargetError::new("a second interrupt ended the wait for the last session"))
         }

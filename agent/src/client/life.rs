@@ -246,7 +246,7 @@ impl Client<'_> {
             Err(error) => {
                 station.recorder.borrow_mut().error(phase, now, error.kind());
                 if station.rules.reconnect && !error.is_lasting() {
-                    self.miss(&format!("could not connect; {}: {error}", error.kind()), now);
+                    self.miss("could not connect", &format!("{}: {error}", error.kind()), now);
                     return self.recover(now).await;
                 }
                 station.say(Notice::error(self.seat.client, error.to_string()));

@@ -48,18 +48,18 @@ impl Client<'_> {
         station.statement(this.phase, script, command, |stats| stats.failures += 1);
         let now = station.now();
         let place = format!("lost its connection in command {command} (SQL) of script {script}");
-        self.miss(&format!("{place}; {kind}: {text}"), now);
+        self.miss(&place, &format!("{kind}: {text}"), now);
         Fate::Lost(now)
     }
 
     /// The client is without a session from `now` on. The user is told of the first one only, unless of
     /// all errors.
-    pub(super) fn miss(&mut self, what: &str, now: RunTime) {
+    pub(super) fn miss(&self, what: &str, error: &str, now: RunTime) {
         let (station, client) = (self.station, self.seat.client);
-        let error = shortened(what.split_once("; ").map_or(what, |(_, error)| error));
-        let first = station.recorder.borrow_mut().lost(client, now, error);
+        let first = station.recorder.borrow_mut().lost(client, now, shortened(error));
         if first || station.rules.verbose_errors {
-            station.say(Notice::error(client, format!("client {client} {what}; reconnecting")));
+            let text = format!("client {client} {what}; {error}; reconnecting");
+            station.say(Notice::error(client, text));
         }
     }
 

@@ -72,6 +72,7 @@ impl Hub {
     /// Ends all streams and takes nobody any more: a connection that outlives the server by a moment must
     /// not attach an agent to a coordinator that is gone.
     pub fn close(&self) {
+        self.complaints.close();
         let mut registry = self.lock();
         registry.closed = true;
         registry.agents.clear();
@@ -83,6 +84,7 @@ impl Hub {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
+            self.complaints.settle();
             let now_ns = self.now_ns();
             let lease = self.options.lease;
             let mut registry = self.lock();

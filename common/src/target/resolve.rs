@@ -47,6 +47,13 @@ pub fn resolve(
 ) -> Result<Resolved, TargetError> {
     let options = gather(request, surroundings)?;
     let mut warnings = Vec::new();
+    if shows_password(request)? {
+        warnings.push(
+            "the password in the connection string stands in the process list of this host; \
+             PGPASSWORD or a password file keep it private"
+                .to_owned(),
+        );
+    }
     let user = match options.filled("user") {
         Some(user) => user.to_owned(),
         None => surroundings.os_user().map_err(TargetError::User)?,
@@ -82,6 +89,15 @@ pub fn resolve(
         password,
     };
     Ok(Resolved { target, warnings })
+}
+
+/// Whether the command line, which every user of the host can read, holds a password.
+fn shows_password(request: &Request) -> Result<bool, TargetError> {
+    let Some(database) = &request.database else { return Ok(false) };
+    let string = Options::parse(database.expose())?;
+    Ok(string.is_some_and(|string| {
+        string.filled("password").is_some() || string.filled("sslpassword").is_some()
+    }))
 }
 
 /// All options from all sources.

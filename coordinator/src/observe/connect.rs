@@ -147,7 +147,7 @@ async fn start(target: &Target, access: Access) -> Result<Session, Refusal> {
     let (guard, pid) = Guard::new(link, target.require_auth.clone());
     let opened = config(target, &access.host).connect_raw(guard, Settled).await;
     let (client, connection) = opened.map_err(|error| {
-        let error = TargetError::postgres(&error, None);
+        let error = TargetError::login(&error);
         // 28000: pg_hba.conf has no line for this, and lines tell sessions with and without TLS apart.
         let encryption_may_matter =
             !last && error.sqlstate.as_deref().is_none_or(|code| code == "28000");

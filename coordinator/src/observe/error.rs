@@ -52,6 +52,16 @@ impl TargetError {
             sqlstate: Some(server.code().code().to_owned()),
         }
     }
+
+    /// A failed login. Nobody is asked for a password, so it must be known how else to give one.
+    pub(crate) fn login(error: &tokio_postgres::Error) -> Self {
+        let told = Self::postgres(error, None);
+        if !told.message.ends_with("password missing") {
+            return told;
+        }
+        Self::new("the server asks for a password and none is known")
+            .hint("set PGPASSWORD, or put it into a password file (~/.pgpass, or PGPASSFILE)")
+    }
 }
 
 impl fmt::Display for TargetError {

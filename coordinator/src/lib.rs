@@ -8,6 +8,7 @@ pub mod merge;
 pub mod observe;
 pub mod report;
 pub mod run;
+pub mod secrecy;
 pub mod signals;
 pub mod surroundings;
 pub mod verdict;

@@ -8,11 +8,13 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_coordinator::cli::{self, Invocation, Verbosity, logging, tell};
-use pgsurge_coordinator::signals;
+use pgsurge_coordinator::{secrecy, signals};
 
 fn main() -> std::process::ExitCode {
-    let outcome = Invocation::read(std::env::args_os().skip(1), |name| std::env::var(name).ok())
-        .map_err(anyhow::Error::from)
+    let variable = |name: &str| std::env::var(name).ok();
+    let outcome = secrecy::keep_memory_private(variable(secrecy::OPEN).as_deref())
+        .context("cannot keep memory private")
+        .and_then(|()| Ok(Invocation::read(std::env::args_os().skip(1), variable)?))
         .and_then(execute);
     let code = outcome.unwrap_or_else(|error| {
         tell::error(&error);

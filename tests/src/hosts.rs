@@ -23,6 +23,9 @@ const PREFIX: &str = "pgsurge-";
 /// Where iproute2 keeps namespaces by name.
 const NAMES: &str = "/run/netns";
 
+/// Where iproute2 looks for files that replace those of `/etc` on one host.
+const ETC: &str = "/etc/netns";
+
 /// Hosts that see each other and nothing else.
 #[derive(Debug)]
 pub struct Network {
@@ -61,6 +64,25 @@ impl Network {
             let address = Ipv4Addr::new(10, 99, 0, number);
             network.hosts.push(Host { namespace: name(&format!("host{number}")), address });
             network.connect(number);
+        }
+        network
+    }
+
+    /// Makes hosts that know each other by name, as far as what [`Host::command`] starts is concerned.
+    ///
+    /// # Panics
+    /// As [`Network::new`].
+    #[must_use]
+    pub fn named(names: &[&str]) -> Self {
+        let network = Self::new(u8::try_from(names.len()).expect("at most 200 hosts"));
+        let known = names.iter().zip(&network.hosts);
+        let mut lines = vec!["127.0.0.1 localhost".to_owned()];
+        lines.extend(known.map(|(name, host)| format!("{} {name}", host.address)));
+        for host in &network.hosts {
+            let etc = Path::new(ETC).join(&host.namespace);
+            std::fs::create_dir_all(&etc).expect("root may make a folder in /etc");
+            std::fs::write(etc.join("hosts"), lines.join("\n") + "\n")
+                .expect("root may make a file in /etc");
         }
         network
     }
@@ -150,7 +172,8 @@ impl Host {
 }
 
 fn remove(namespace: &str) {
-    // Fails where it was never made.
+    // Each fails where it was never made.
+    let _ = std::fs::remove_dir_all(Path::new(ETC).join(namespace));
     let _ = Command::new("ip").args(["netns", "delete", namespace]).output();
 }
 

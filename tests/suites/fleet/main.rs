@@ -10,6 +10,7 @@ mod reattach;
 mod renewal;
 mod runs;
 mod scene;
+mod silence;
 mod tls;
 
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //!
 //! In reading order: names ([`ids`]), what is asked for ([`plan`], [`target`], [`tls`]), what is executed
 //! ([`script`], [`workload`], [`random`]), when ([`schedule`]), what comes out ([`stats`],
-//! [`outcome`]).
+//! [`outcome`]), and in what words ([`wording`]).
 
 pub mod ids;
 pub mod outcome;
@@ -13,4 +13,5 @@ pub mod script;
 pub mod stats;
 pub mod target;
 pub mod tls;
+pub mod wording;
 pub mod workload;

@@ -7,6 +7,7 @@ use clap::Parser;
 use pgsurge_common::target::TargetPattern;
 
 use super::bench::TlsFiles;
+use super::values::seconds_of;
 
 /// Serve a coordinator: hold client connections on this host
 #[derive(Clone, Debug, Parser)]
@@ -90,11 +91,7 @@ fn address(text: &str) -> Result<String, String> {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    text.parse::<f64>()
-        .ok()
-        .filter(|s| *s > 0.0)
-        .and_then(|s| Duration::try_from_secs_f64(s).ok())
-        .ok_or_else(|| "expected a number of seconds above 0".to_owned())
+    seconds_of(text, false)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod tls;
 use std::time::Duration;
 
 use pgsurge_common::plan::{End, Protocol, ScriptSource};
+use pgsurge_common::wording::counted;
 
 pub use cluster::{ClusterArgs, Format, listen_address};
 
@@ -20,7 +21,7 @@ pub use tls::{CA, CERT, KEY, TlsFiles};
 use super::read::{CommandLine, Given};
 use super::table::Group;
 use super::usage::UsageError;
-use super::values::{atof, atoi, count};
+use super::values::{atoi, count, latency_limit_us, rate};
 
 /// Everything `pgsurge run` was told, checked as far as that is possible without a server.
 #[derive(Clone, Debug)]
@@ -89,9 +90,7 @@ impl BenchArgs {
         let mut collected =
             Collected::new(Seed::initial(variable("PGBENCH_RANDOM_SEED").as_deref())?);
         for given in &line.given {
-            let known = collected.workload_option(given)?
-                || collected.load_option(given)?
-                || collected.args.cluster.option(given)?;
+            let known = collected.option(given).map_err(|error| given.blame(error))?;
             debug_assert!(known || given.opt.group != Group::Cluster, "{}", given.opt.long);
         }
         if line.given.iter().any(|given| given.opt.group == Group::Init) {
@@ -99,7 +98,7 @@ impl BenchArgs {
                 "some of the specified options cannot be used in benchmarking mode",
             ));
         }
-        collected.finish()
+        collected.finish().map_err(|error| line.blame(error))
     }
 }
 
@@ -130,6 +129,12 @@ impl Collected {
             cluster: ClusterArgs::default(),
         };
         Self { args, transactions: None, time: None }
+    }
+
+    fn option(&mut self, given: &Given) -> Result<bool, UsageError> {
+        Ok(self.workload_option(given)?
+            || self.load_option(given)?
+            || self.args.cluster.option(given)?)
     }
 
     /// Options that say what is executed; `false` if the option is not one of them.
@@ -168,22 +173,8 @@ impl Collected {
             "connect" => self.args.connect_per_transaction = true,
             "progress" => self.args.progress = Some(count(opt, value)?),
             "progress-timestamp" => self.args.progress_timestamp = true,
-            "rate" => {
-                let rate = atof(value);
-                if rate.is_nan() || rate <= 0.0 {
-                    return Err(UsageError::new(format!("invalid rate limit: \"{value}\"")));
-                }
-                self.args.rate_tps = Some(rate);
-            }
-            "latency-limit" => {
-                let milliseconds = atof(value);
-                if milliseconds.is_nan() || milliseconds <= 0.0 {
-                    return Err(UsageError::new(format!("invalid latency limit: \"{value}\"")));
-                }
-                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
-                let limit_us = (milliseconds * 1000.0) as u64;
-                self.args.latency_limit_us = (limit_us > 0).then_some(limit_us);
-            }
+            "rate" => self.args.rate_tps = Some(rate(value)?),
+            "latency-limit" => self.args.latency_limit_us = latency_limit_us(value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -217,8 +208,8 @@ impl Collected {
         check_expectations(args)?;
         if let Some(agents) = args.cluster.agents.filter(|&agents| agents > args.clients) {
             return Err(UsageError::new(format!(
-                "{} clients cannot be spread over {agents} agents: each needs one",
-                args.clients
+                "{} cannot be spread over {agents} agents: each needs one",
+                counted(args.clients.into(), "client")
             ))
             .hint("raise -c or lower --agents"));
         }
@@ -297,6 +288,20 @@ mod tests {
     }
 
     #[test]
+    fn the_variable_behind_a_wrong_value_is_named() {
+        for (variable, value, detail) in [
+            ("PGSURGE_TIME", "ten", "detail: the value is that of the variable PGSURGE_TIME"),
+            ("PGSURGE_LEASE", "1", "detail: values of variables took part: PGSURGE_LEASE"),
+        ] {
+            let lookup = |name: &str| (name == variable).then(|| value.to_owned());
+            let line = CommandLine::read([], lookup).unwrap();
+            let error = BenchArgs::fold(&line, lookup).unwrap_err().to_string();
+            assert!(error.contains(detail), "{error}");
+        }
+        assert!(!fold("--lease 1").unwrap_err().contains("variable"));
+    }
+
+    #[test]
     fn defaults_are_those_of_pgbench() {
         let args = fold("").unwrap();
         assert_eq!((args.clients, args.end), (1, End::Transactions(10)));
@@ -329,6 +334,9 @@ mod tests {
             ("-M no-such-mode", "invalid query mode (-M): \"no-such-mode\""),
             ("--rate=0.0", "invalid rate limit: \"0.0\""),
             ("--latency-limit=0.0", "invalid latency limit: \"0.0\""),
+            ("-R 1e300", "invalid rate limit: \"1e300\"\ndetail: at most 10000000 per second"),
+            ("-L 1e300", "invalid latency limit: \"1e300\"\ndetail: at most 315360000000 milli"),
+            ("--connect-wait 0", "option --connect-wait: expected seconds above 0 up to 315360000"),
             ("-S -F 90", "cannot be used in benchmarking mode"),
             ("--progress-timestamp", "allowed only under --progress"),
             ("--random-seed=one", "unrecognized random seed option \"one\""),

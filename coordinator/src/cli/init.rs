@@ -99,10 +99,10 @@ impl InitArgs {
                 "no-vacuum" => no_vacuum = true,
                 "foreign-keys" => foreign_keys = true,
                 "partition-method" => {
-                    args.hash = is_hash(&given.value)?;
+                    args.hash = is_hash(&given.value).map_err(|error| given.blame(error))?;
                     method_given = true;
                 }
-                _ => args.option(given)?,
+                _ => args.option(given).map_err(|error| given.blame(error))?,
             }
         }
         let misplaced = |given: &&Given| matches!(given.opt.group, Group::Bench | Group::Cluster);

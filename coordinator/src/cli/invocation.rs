@@ -3,8 +3,8 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
 use pgsurge_common::workload::{builtin_list, find_builtin};
 
 use super::agent::AgentArgs;
@@ -134,6 +134,7 @@ impl<T> Parsed<T> {
 
 /// Reads a subcommand of our own, whose name is the first argument.
 fn parsed<T: Parser>(args: Vec<OsString>, name: &str) -> Result<Parsed<T>, UsageError> {
+    let given = args.clone();
     let error = match T::try_parse_from(args) {
         Ok(args) => return Ok(Parsed::Args(args)),
         Err(error) => error,
@@ -145,8 +146,29 @@ fn parsed<T: Parser>(args: Vec<OsString>, name: &str) -> Result<Parsed<T>, Usage
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or(&text);
     let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
-    Err(UsageError::new(line.trim_start_matches("error: "))
-        .hint(format!("Try \"pgsurge {name} --help\" for more information.")))
+    let mut wrong = UsageError::new(line.trim_start_matches("error: "));
+    if let Some(variable) = variable_behind::<T>(&error, &given) {
+        wrong = wrong.detail(format!("the value is that of the variable {variable}"));
+    }
+    Err(wrong.hint(format!("Try \"pgsurge {name} --help\" for more information.")))
+}
+
+/// The variable that gave the value which clap refuses, if it was not an argument.
+fn variable_behind<T: CommandFactory>(error: &clap::Error, given: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(refused)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let mut command = T::command();
+    // Its options print only then.
+    command.build();
+    let option = command.get_arguments().find(|option| option.to_string() == *refused)?;
+    let long = format!("--{}", option.get_long()?);
+    let is_it =
+        |arg: &OsString| arg.to_str().is_some_and(|arg| arg.split('=').next() == Some(&long));
+    if given.iter().any(is_it) {
+        return None;
+    }
+    Some(option.get_env()?.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -187,6 +209,21 @@ mod tests {
         assert!(matches!(read("--version"), Ok(Invocation::Show(t)) if t.starts_with("pgsurge ")));
         assert!(matches!(read("run -?"), Ok(Invocation::Show(t)) if t.contains("--agents")));
         assert!(matches!(read("agent --help"), Ok(Invocation::Show(t)) if t.contains("--once")));
+    }
+
+    #[test]
+    fn the_variable_behind_a_value_is_found_unless_an_argument_came_before_it() {
+        let error = |given: &[&str]| {
+            let args = ["agent", "--coordinator", "x"].iter().chain(given);
+            AgentArgs::try_parse_from(args).unwrap_err()
+        };
+        let error = error(&["--give-up-after", "soon"]);
+        let given = |args: &[&str]| args.iter().map(OsString::from).collect::<Vec<_>>();
+        let name = Some("PGSURGE_GIVE_UP_AFTER".to_owned());
+        assert_eq!(variable_behind::<AgentArgs>(&error, &given(&["agent", "--once"])), name);
+        for args in [&["--give-up-after", "soon"][..], &["--give-up-after=soon"]] {
+            assert_eq!(variable_behind::<AgentArgs>(&error, &given(args)), None);
+        }
     }
 
     #[test]

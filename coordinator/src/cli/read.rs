@@ -16,6 +16,19 @@ pub struct Given {
     pub opt: &'static Opt,
     /// Its value; empty for a flag.
     pub value: String,
+    /// It came from the option's variable.
+    pub from_variable: bool,
+}
+
+impl Given {
+    /// The error of a value, with the name of the variable that it came from.
+    #[must_use]
+    pub fn blame(&self, error: UsageError) -> UsageError {
+        match self.opt.env().filter(|_| self.from_variable) {
+            Some(name) => error.detail(format!("the value is that of the variable {name}")),
+            None => error,
+        }
+    }
 }
 
 /// What a command line says.
@@ -51,7 +64,7 @@ impl CommandLine {
             .filter_map(|opt| Some((opt, variable(&opt.env()?)?)))
             .filter(|(opt, value)| opt.value.is_some() || is_set(value))
             .filter(|(opt, _)| !line.given.iter().any(|given| overrides(given.opt, opt)))
-            .map(|(opt, value)| Given { opt, value })
+            .map(|(opt, value)| Given { opt, value, from_variable: true })
             .collect::<Vec<_>>();
         line.given.splice(0..0, from_environment);
         Ok(line)
@@ -61,6 +74,17 @@ impl CommandLine {
     #[must_use]
     pub fn has(&self, long: &str) -> bool {
         self.given.iter().any(|given| given.opt.long == long)
+    }
+
+    /// An error of several options together, with the variables that may have a part in it.
+    #[must_use]
+    pub fn blame(&self, error: UsageError) -> UsageError {
+        let from_variables = self.given.iter().filter(|given| given.from_variable);
+        let names = from_variables.filter_map(|given| given.opt.env()).collect::<Vec<_>>();
+        if names.is_empty() {
+            return error;
+        }
+        error.detail(format!("values of variables took part: {}", names.join(", ")))
     }
 
     fn read_arguments(
@@ -94,7 +118,7 @@ impl CommandLine {
                 })?)?,
                 None => String::new(),
             };
-            self.given.push(Given { opt, value });
+            self.given.push(Given { opt, value, from_variable: false });
         }
         Ok(())
     }

@@ -28,22 +28,60 @@ pub fn count(opt: &Opt, value: &str) -> Result<u32, UsageError> {
     Ok(u32::try_from(number).expect("the range was checked"))
 }
 
+/// The longest time that may be given, ten years. Keeps every instant computed from it far inside the range of
+/// the clocks.
+pub const LONGEST: Duration = Duration::from_secs(10 * 365 * 86400);
+
 /// A number of seconds, fractions allowed; zero only where it makes sense.
 pub fn seconds(opt: &Opt, value: &str, zero_allowed: bool) -> Result<Duration, UsageError> {
-    value
-        .trim()
-        .parse::<f64>()
-        .ok()
+    seconds_of(value, zero_allowed).map_err(|expected| {
+        UsageError::new(format!("invalid value \"{value}\" for option {}: {expected}", opt.label()))
+    })
+}
+
+/// The same for options of any origin; the error says what was expected.
+pub fn seconds_of(value: &str, zero_allowed: bool) -> Result<Duration, String> {
+    let number = value.trim().parse::<f64>().ok();
+    number
         .filter(|s| *s > 0.0 || (zero_allowed && *s == 0.0))
         .and_then(|s| Duration::try_from_secs_f64(s).ok())
-        // Keeps every instant computed from it far inside the range of the clocks.
-        .filter(|d| *d <= Duration::from_secs(10 * 365 * 86400))
+        .filter(|d| *d <= LONGEST && (zero_allowed || !d.is_zero()))
         .ok_or_else(|| {
-            UsageError::new(format!(
-                "invalid value \"{value}\" for option {}: expected a number of seconds",
-                opt.label()
-            ))
+            let from = if zero_allowed { "from 0" } else { "above 0" };
+            format!("expected seconds {from} up to {}", LONGEST.as_secs())
         })
+}
+
+/// The highest rate that can be asked for. Beyond it skipping what is late (`-L`) takes longer than it lasts.
+const MOST_TPS: f64 = 10_000_000.0;
+
+/// `-R`.
+pub fn rate(value: &str) -> Result<f64, UsageError> {
+    let rate = atof(value);
+    let invalid = || UsageError::new(format!("invalid rate limit: \"{value}\""));
+    if rate.is_nan() || rate <= 0.0 {
+        return Err(invalid());
+    }
+    if rate > MOST_TPS {
+        return Err(invalid().detail(format!("at most {MOST_TPS} per second are allowed")));
+    }
+    Ok(rate)
+}
+
+/// `-L`, in microseconds; none below one.
+pub fn latency_limit_us(value: &str) -> Result<Option<u64>, UsageError> {
+    let milliseconds = atof(value);
+    let invalid = || UsageError::new(format!("invalid latency limit: \"{value}\""));
+    if milliseconds.is_nan() || milliseconds <= 0.0 {
+        return Err(invalid());
+    }
+    if milliseconds > LONGEST.as_secs_f64() * 1000.0 {
+        let most = LONGEST.as_millis();
+        return Err(invalid().detail(format!("at most {most} milliseconds are allowed")));
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked above
+    let limit_us = (milliseconds * 1000.0) as u64;
+    Ok((limit_us > 0).then_some(limit_us))
 }
 
 /// C's `atof`: the longest numeric prefix, 0 if there is none.
@@ -132,8 +170,12 @@ mod tests {
         assert_eq!(seconds(opt, "1.5", true).unwrap(), Duration::from_millis(1500));
         assert_eq!(seconds(opt, "0", true).unwrap(), Duration::ZERO);
         for value in ["-1", "nan", "inf", "1e300", "soon", ""] {
-            assert!(seconds(opt, value, true).is_err(), "{value}");
+            let error = seconds(opt, value, true).unwrap_err().to_string();
+            assert!(error.ends_with("expected seconds from 0 up to 315360000"), "{error}");
         }
-        assert!(seconds(opt, "0", false).is_err());
+        for value in ["0", "1e-300"] {
+            let error = seconds(opt, value, false).unwrap_err().to_string();
+            assert!(error.ends_with("expected seconds above 0 up to 315360000"), "{error}");
+        }
     }
 }

@@ -16,6 +16,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pgsurge_common::wording::counted;
 use pgsurge_proto::tls::{Identity, IdentityError};
 use thiserror::Error;
 use tokio::io::DuplexStream;
@@ -88,7 +89,7 @@ pub enum ListenError {
 
 /// Not all agents came.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{} of {wanted} agents attached within {} s{}{}", there.len(), waited.as_secs_f64(), list(": ", there), list("; turned away: ", refused))]
+#[error("{} of {} attached within {} s{}{}", there.len(), counted(*wanted as u64, "agent"), waited.as_secs_f64(), list(": ", there), list("; turned away: ", refused))]
 pub struct TooFew {
     /// How many were asked for.
     pub wanted: usize,

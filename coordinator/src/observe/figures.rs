@@ -1,5 +1,7 @@
 //! What the server counted during a run, or why that cannot be told. Pure: two readings in, figures out.
 
+use pgsurge_common::wording::counted;
+
 use super::counters::{After, Backend, Before, EXACT_SINCE, not_checkable};
 use crate::report::ServerCount;
 
@@ -47,7 +49,10 @@ fn whole(before: &Before, after: &After, sessions: u64) -> Result<(), String> {
         return Err("a pooler stands between, and has sessions of its own".into());
     }
     if after.lingering > 0 {
-        return Err(format!("{} sessions of the run had not ended", after.lingering));
+        return Err(format!(
+            "{} of the run had not ended",
+            counted(after.lingering as u64, "session")
+        ));
     }
     if let Some(stranger) = before.present.iter().find(|known| was_active(known, &after.present)) {
         return Err(format!("another session ({}) was active", named(stranger)));
@@ -63,7 +68,7 @@ fn whole(before: &Before, after: &After, sessions: u64) -> Result<(), String> {
         // The one that reads the counters at the end is the coordinator's.
         let others = last.saturating_sub(first).saturating_sub(1).saturating_sub(sessions);
         if others > 0 && before.counters.reset == after.counters.reset {
-            return Err(format!("{others} other sessions used the database"));
+            return Err(format!("{} used the database", counted(others, "other session")));
         }
     }
     Ok(())

@@ -2,6 +2,8 @@
 //!
 //! Only a server reached directly can be judged by this: a pooler has limits of its own.
 
+use pgsurge_common::wording::counted;
+
 use super::error::TargetError;
 use super::session::Session;
 
@@ -91,7 +93,8 @@ impl Slots {
     pub fn refuse(&self, clients: u64) -> Option<String> {
         let limit = self.tightest().filter(|limit| limit.free() < clients)?;
         let (free, name, used) = (limit.free(), &limit.name, limit.used);
-        Some(format!("the server has room for {free} of {clients} clients ({name}; {used} in use)"))
+        let clients = counted(clients, "client");
+        Some(format!("the server has room for {free} of {clients} ({name}; {used} in use)"))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pgsurge_common::plan::{End, Load};
 use pgsurge_common::stats::Phase;
+use pgsurge_common::wording::counted;
 
 use crate::merge::ClusterInterval;
 
@@ -36,8 +37,9 @@ impl Bar {
         let (interval, agents) = (&ready.interval, ready.agents);
         let tps = interval.counts.transactions as f64 / self.interval.as_secs_f64();
         let p99 = interval.response.quantile_us(0.99) as f64 / 1000.0;
-        let clients = interval.clients;
-        let text = format!("{tps:.0} tps, p99 {p99:.3} ms, {clients} clients, {agents} agents");
+        let clients = counted(interval.clients.into(), "client");
+        let agents = counted(agents.into(), "agent");
+        let text = format!("{tps:.0} tps, p99 {p99:.3} ms, {clients}, {agents}");
         self.drawn.set_message(text);
         match (interval.phase, self.end) {
             (Phase::Warmup, _) => self.drawn.set_prefix("warm-up"),

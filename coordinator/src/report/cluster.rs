@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 
 use pgsurge_common::stats::Histogram;
+use pgsurge_common::wording::counted;
 
 use super::table::Table;
 use super::{AgentResult, RunResult, Status, evidence};
@@ -140,7 +141,8 @@ fn facts(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let seconds = connections.elapsed_us as f64 / 1e6;
     let sessions = match (connections.obtained, connections.wanted) {
         (_, wanted) if run.plan.load.connect_per_transaction => {
-            format!("{wanted} clients, a new session for every transaction")
+            let clients = counted(wanted.into(), "client");
+            format!("{clients}, a new session for every transaction")
         }
         (obtained, wanted) => format!("{obtained} of {wanted} in {seconds:.3} s"),
     };
@@ -202,7 +204,11 @@ fn warmup(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         return Ok(());
     }
     let done = run.merged.warmup.transactions;
-    let text = format!("{} s with {done} transactions, in no figure above", time.as_secs_f64());
+    let text = format!(
+        "{} s with {}, in no figure above",
+        time.as_secs_f64(),
+        counted(done, "transaction")
+    );
     fact(out, "warm-up", &text)?;
     if run.plan.load.rate_tps.is_some() {
         let backlog = run.merged.inherited_backlog;
@@ -231,10 +237,11 @@ fn comparison(count: &Comparison) -> String {
 
 fn verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let findings = &run.verdict.findings;
-    let word = match (run.verdict.is_valid(), findings.is_empty()) {
-        (true, true) => "valid",
-        (true, false) => "valid, with warnings",
-        (false, _) => "invalid",
+    let word = match (run.verdict.is_valid(), run.status, findings.is_empty()) {
+        (false, ..) => "invalid",
+        (true, Status::Complete, true) => "valid",
+        (true, Status::Complete, false) => "valid, with warnings",
+        (true, ..) => "valid as far as it went",
     };
     fact(out, "verdict", word)?;
     if run.options.require_valid && !findings.is_empty() {

@@ -9,7 +9,7 @@ use pgsurge_common::stats::{Counts, Totals};
 use super::{AgentResult, RunResult, ServerCount, Status};
 use crate::merge::{Mismatch, Missing};
 use crate::verdict::{
-    AgentEvidence, Comparison, Disagreement, Evidence, MissingEvidence, OutageEvidence, Planned,
+    AgentEvidence, Comparison, Cut, Disagreement, Evidence, MissingEvidence, OutageEvidence, Planned,
     RateEvidence,
 };
 
@@ -33,6 +33,7 @@ pub(super) fn of(run: &RunResult) -> Evidence {
         sessions_obtained: run.connections.obtained,
         aborted_clients: merged.aborted_clients,
         outage: outage(run),
+        cut: cut(run),
         rate: rate(run),
         server_commits: compare(run, &run.server.commits, commits(run)),
         history_rows: compare(run, &run.server.history_rows, history_rows(run)),
@@ -89,18 +90,35 @@ fn unknown(run: &RunResult) -> u64 {
     run.merged.measured.connection_failures + run.merged.warmup.connection_failures
 }
 
-fn rate(run: &RunResult) -> Option<RateEvidence> {
+fn cut(run: &RunResult) -> Option<Cut> {
+    (run.status != Status::Complete).then(|| Cut {
+        interrupted: run.status == Status::Interrupted,
+        measured: run.merged.duration,
+        transactions: begun(run),
+        planned: planned(run),
+    })
+}
+
+/// Transactions that were begun and came to an end.
+fn begun(run: &RunResult) -> u64 {
+    run.merged.measured.transactions + run.merged.measured.failed()
+}
+
+fn planned(run: &RunResult) -> Planned {
     let load = &run.plan.load;
-    let planned = match load.end {
+    match load.end {
         End::Transactions(each) => {
             Planned::Transactions(each.saturating_mul(u64::from(load.clients)))
         }
         End::Duration(time) => Planned::Time(time),
-    };
+    }
+}
+
+fn rate(run: &RunResult) -> Option<RateEvidence> {
     Some(RateEvidence {
-        requested_tps: load.rate_tps?,
-        begun: run.merged.measured.transactions + run.merged.measured.failed(),
-        planned,
+        requested_tps: run.plan.load.rate_tps?,
+        begun: begun(run),
+        planned: planned(run),
         duration: run.merged.duration,
         lag_means_us: run.timeline.iter().filter_map(|entry| entry.lag_mean_us).collect(),
     })

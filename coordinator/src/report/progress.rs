@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pgsurge_common::plan::{End, Plan};
 use pgsurge_common::stats::{Counts, Interval, Moments, Phase};
+use pgsurge_common::wording::counted;
 
 use super::Options;
 use crate::merge::ClusterInterval;
@@ -131,7 +132,11 @@ impl Progress {
         if self.shown.retries {
             fields.push(format!("{} retried, {} retries", counts.retried, counts.retries));
         }
-        fields.push(format!("{} clients, {} agents", ready.interval.clients, ready.agents));
+        fields.push(
+            [(ready.interval.clients, "client"), (ready.agents, "agent")]
+                .map(|(n, noun)| counted(n.into(), noun))
+                .join(", "),
+        );
         if ready.interval.disconnected > 0 {
             fields.push(format!("{} disconnected", ready.interval.disconnected));
         }

@@ -19,7 +19,7 @@ use super::evidence;
 use super::timeline::TimelineEntry;
 use crate::merge::{Mismatch, Missing};
 use crate::run::OnAgentLoss;
-use crate::verdict::{self, Checked, Ending, Expectation, Measured, Verdict};
+use crate::verdict::{self, Checked, Ending, Expectation, Measured, Severity, Verdict};
 
 /// A run and its outcome.
 #[derive(Clone, Debug)]
@@ -84,10 +84,18 @@ impl RunResult {
         self.exit_code = verdict::exit_code(Ending {
             interrupted: self.status == Status::Interrupted,
             clients_unfinished: self.merged.aborted_clients > 0,
-            invalid: !self.verdict.is_valid()
-                || (self.options.require_valid && !self.verdict.is_spotless()),
+            invalid: self.is_to_fail(),
             expectation_missed: self.expectations.iter().any(|checked| checked.missed),
         });
+    }
+
+    /// Whether the verdict makes the run fail. Where clients aborted, having no transaction is their doing,
+    /// and exit code 2 says so as in pgbench.
+    fn is_to_fail(&self) -> bool {
+        let forgiven = |code| code == "no-transactions" && self.merged.aborted_clients > 0;
+        let mut invalid = self.verdict.findings.iter().filter(|f| f.severity == Severity::Invalid);
+        invalid.any(|finding| !forgiven(finding.code))
+            || (self.options.require_valid && !self.verdict.is_spotless())
     }
 
     fn check_expectations(&self) -> Vec<Checked> {

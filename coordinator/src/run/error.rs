@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pgsurge_common::stats::ConnectStats;
+use pgsurge_common::wording::{counted, plural};
 use thiserror::Error;
 
 /// Agents that something waits for.
@@ -11,8 +12,7 @@ pub struct Missing(pub Vec<String>);
 
 impl std::fmt::Display for Missing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let noun = if self.0.len() == 1 { "agent" } else { "agents" };
-        write!(f, "{noun} {}", self.0.join(", "))
+        write!(f, "{} {}", plural(self.0.len() as u64, "agent"), self.0.join(", "))
     }
 }
 
@@ -23,7 +23,7 @@ pub enum RunError {
     #[error("interrupted before the start")]
     Interrupted,
     /// Fewer sessions than asked for, and that was not allowed, or none at all.
-    #[error("{} of {} clients connected{}", .0.obtained, .0.wanted, reasons(.0))]
+    #[error("{} of {} connected{}", .0.obtained, counted(.0.wanted.into(), "client"), reasons(.0))]
     TooFewSessions(Box<ConnectStats>),
     /// Agents reached different servers.
     #[error("agents reached different servers ({}), use --any-server if that is wanted", .0.join("; "))]

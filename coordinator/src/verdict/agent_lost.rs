@@ -1,6 +1,8 @@
 //! `agent-lost`: part of the load ended before the rest, so this is another test than the one asked
 //! for.
 
+use pgsurge_common::wording::counted;
+
 use super::{AgentEvidence, Evidence, Finding, Severity};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
@@ -19,7 +21,11 @@ fn gone(agent: &AgentEvidence) -> Option<Finding> {
         agent: Some(agent.name.clone()),
         value: f64::from(agent.clients),
         threshold: 0.0,
-        message: format!("agent {} with {} clients {how}", agent.name, agent.clients),
+        message: format!(
+            "agent {} with {} {how}",
+            agent.name,
+            counted(agent.clients.into(), "client")
+        ),
     })
 }
 

@@ -1,5 +1,7 @@
 //! `clients-aborted`: clients that ended before their time loaded the server for a part of the run.
 
+use pgsurge_common::wording::counted;
+
 use super::{Evidence, Finding, Severity};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
@@ -14,7 +16,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
         agent: None,
         value: f64::from(aborted),
         threshold: 0.0,
-        message: format!("{aborted} of {of} clients ended before their time"),
+        message: format!("{aborted} of {} ended before their time", counted(of.into(), "client")),
     }]
 }
 

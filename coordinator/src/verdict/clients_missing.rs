@@ -1,5 +1,7 @@
 //! `clients-missing`: fewer sessions than asked for, which only `--allow-fewer-clients` lets start.
 
+use pgsurge_common::wording::counted;
+
 use super::{Evidence, Finding, Severity};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
@@ -13,7 +15,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
         agent: None,
         value: f64::from(obtained),
         threshold: f64::from(wanted),
-        message: format!("{obtained} of {wanted} clients connected"),
+        message: format!("{obtained} of {} connected", counted(wanted.into(), "client")),
     }]
 }
 

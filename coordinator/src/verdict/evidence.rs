@@ -23,6 +23,8 @@ pub struct Evidence {
     pub aborted_clients: u32,
     /// When clients were without their sessions.
     pub outage: Option<OutageEvidence>,
+    /// The run did not come to its planned end.
+    pub cut: Option<Cut>,
     /// Under `-R`.
     pub rate: Option<RateEvidence>,
     /// Commits, by the server and by the agents.
@@ -91,6 +93,19 @@ pub struct OutageEvidence {
     pub unknown: u64,
     /// Response times run on through an outage (`-R`).
     pub in_response_time: bool,
+}
+
+/// What was measured of a run that did not come to its planned end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Somebody ended it (a signal); else it had a reason of its own.
+    pub interrupted: bool,
+    /// The measured part, to the end of its last transaction.
+    pub measured: Duration,
+    /// Transactions that were begun and came to an end.
+    pub transactions: u64,
+    /// How long or how many.
+    pub planned: Planned,
 }
 
 /// What `-R` asked for and what became of it.
@@ -163,6 +178,7 @@ impl Evidence {
             sessions_obtained: 10,
             aborted_clients: 0,
             outage: None,
+            cut: None,
             rate: None,
             server_commits: Comparison::Exactly { server: 100_010, fleet: 100_010 },
             history_rows: Comparison::Exactly { server: 100_000, fleet: 100_000 },

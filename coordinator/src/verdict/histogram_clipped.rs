@@ -1,6 +1,8 @@
 //! `histogram-clipped`: samples above the histogram's bound count at the bound, so percentiles near
 //! them are too low.
 
+use pgsurge_common::wording::counted;
+
 use super::{Evidence, Finding, Severity};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
@@ -11,7 +13,10 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
             agent: None,
             value: n as f64,
             threshold: 0.0,
-            message: format!("{n} samples of {name} are above the one hour that is recorded"),
+            message: format!(
+                "{} of {name} above the one hour that is recorded",
+                counted(n, "sample")
+            ),
         })
     };
     evidence.clipped.iter().filter_map(clipped).collect()
@@ -29,6 +34,6 @@ mod tests {
         let findings = check(&evidence);
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].severity, Severity::Invalid);
-        assert!(findings[0].message.contains("1 samples of service time"));
+        assert!(findings[0].message.contains("1 sample of service time"));
     }
 }

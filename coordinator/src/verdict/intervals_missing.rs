@@ -1,5 +1,7 @@
 //! `intervals-missing`: a live agent's results never arrived, so the figures are not the whole.
 
+use pgsurge_common::wording::counted;
+
 use super::{Evidence, Finding, MissingEvidence, Severity};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
@@ -14,7 +16,10 @@ fn missing(missing: &MissingEvidence) -> Finding {
         agent: Some(agent.clone()),
         value: f64::from(*count),
         threshold: 0.0,
-        message: format!("{count} intervals of agent {agent} never arrived, the first is {first}"),
+        message: format!(
+            "{} of agent {agent} never arrived, the first is {first}",
+            counted((*count).into(), "interval")
+        ),
     }
 }
 
@@ -29,6 +34,6 @@ mod tests {
         evidence.missing = vec![MissingEvidence { agent: "one".into(), first: 7, count: 1 }];
         let finding = &check(&evidence)[0];
         assert_eq!(finding.severity, Severity::Invalid);
-        assert_eq!(finding.message, "1 intervals of agent one never arrived, the first is 7");
+        assert_eq!(finding.message, "1 interval of agent one never arrived, the first is 7");
     }
 }

@@ -9,18 +9,20 @@ mod clients_aborted;
 mod clients_missing;
 mod clock_unstable;
 mod count_mismatch;
+mod cut_short;
 mod evidence;
 mod exit;
 mod expectation;
 mod histogram_clipped;
 mod intervals_missing;
+mod no_transactions;
 mod outage;
 mod schedule_lag;
 mod short_run;
 mod start_spread;
 
 pub use evidence::{
-    AgentEvidence, Comparison, Disagreement, Evidence, MissingEvidence, OutageEvidence, Planned,
+    AgentEvidence, Comparison, Cut, Disagreement, Evidence, MissingEvidence, OutageEvidence, Planned,
     RateEvidence,
 };
 pub use exit::{Ending, exit_code};
@@ -73,34 +75,57 @@ pub enum Severity {
     Invalid,
 }
 
-/// Applies every rule, the ones that invalidate first.
+/// Looks for one kind of finding.
+type Rule = fn(&Evidence) -> Vec<Finding>;
+
+/// Every rule with the code of its findings, the ones that invalidate first.
+const RULES: [(&str, Rule); 14] = [
+    ("agent-lost", agent_lost::check),
+    ("intervals-missing", intervals_missing::check),
+    ("count-mismatch", count_mismatch::check),
+    ("histogram-clipped", histogram_clipped::check),
+    ("no-transactions", no_transactions::check),
+    ("start-spread", start_spread::check),
+    ("clock-unstable", clock_unstable::check),
+    ("client-bound", client_bound::check),
+    ("schedule-lag", schedule_lag::check),
+    ("outage", outage::check),
+    ("clients-missing", clients_missing::check),
+    ("clients-aborted", clients_aborted::check),
+    ("cut-short", cut_short::check),
+    ("short-run", short_run::check),
+];
+
+/// Codes of all findings that there can be.
+pub fn codes() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|(code, _)| *code)
+}
+
+/// Applies every rule.
 #[must_use]
 pub fn judge(evidence: &Evidence) -> Verdict {
-    let rules: [fn(&Evidence) -> Vec<Finding>; 12] = [
-        agent_lost::check,
-        intervals_missing::check,
-        count_mismatch::check,
-        histogram_clipped::check,
-        start_spread::check,
-        clock_unstable::check,
-        client_bound::check,
-        schedule_lag::check,
-        outage::check,
-        clients_missing::check,
-        clients_aborted::check,
-        short_run::check,
-    ];
-    Verdict { findings: rules.iter().flat_map(|rule| rule(evidence)).collect() }
+    Verdict { findings: RULES.iter().flat_map(|(_, rule)| rule(evidence)).collect() }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Evidence, judge};
+    use super::{Evidence, codes, judge};
 
     #[test]
     fn a_run_without_blemish_has_no_findings() {
         let verdict = judge(&Evidence::sound());
         assert_eq!(verdict.findings, []);
         assert!(verdict.is_valid());
+    }
+
+    #[test]
+    fn every_finding_is_explained() {
+        let page = include_str!("../../../docs/measurement.md");
+        for code in codes() {
+            assert!(page.contains(&format!("| `{code}` |")), "no row for {code}");
+            let file =
+                format!("{}/src/verdict/{}.rs", env!("CARGO_MANIFEST_DIR"), code.replace('-', "_"));
+            assert!(std::path::Path::new(&file).exists(), "{code} has no file of its own");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! `short-run`: too few samples for the percentiles shown.
 
+use pgsurge_common::wording::counted;
+
 use super::{Evidence, Finding, Severity};
 
 /// The highest percentile that every report shows.
@@ -30,7 +32,10 @@ pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
         agent: None,
         value: seen,
         threshold: needed,
-        message: format!("{seen} transactions are too few for {what}; p99.9 takes {needed}"),
+        message: format!(
+            "too few for {what}: {}; p99.9 takes {needed}",
+            counted(evidence.samples, "transaction")
+        ),
     }]
 }
 
@@ -42,13 +47,13 @@ mod tests {
     fn each_percentile_needs_ten_samples_above_it() {
         let cases = [
             (10_000, None),
-            (9_999, Some("few for p99.9;")),
-            (1_000, Some("few for p99.9;")),
-            (999, Some("few for p99 and above;")),
-            (199, Some("few for p95 and above;")),
-            (99, Some("few for p90 and above;")),
-            (19, Some("few for p50 and above;")),
-            (0, Some("few for p50 and above;")),
+            (9_999, Some("few for p99.9:")),
+            (1_000, Some("few for p99.9:")),
+            (999, Some("few for p99 and above:")),
+            (199, Some("few for p95 and above:")),
+            (99, Some("few for p90 and above:")),
+            (19, Some("few for p50 and above:")),
+            (0, Some("few for p50 and above:")),
         ];
         for (samples, expected) in cases {
             let evidence = Evidence { samples, ..Evidence::sound() };

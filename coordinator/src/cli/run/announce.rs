@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::Result;
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::target::{Address, Target};
+use pgsurge_common::wording::counted;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::bench::{BenchArgs, Format};
@@ -57,8 +58,7 @@ pub fn scale_ignored(scale: u32) {
 
 /// Where agents can dial in.
 pub fn waiting(agents: u32, address: SocketAddr) {
-    let noun = if agents == 1 { "agent" } else { "agents" };
-    line(&format_args!("waiting for {agents} {noun} on {address}"));
+    line(&format_args!("waiting for {} on {address}", counted(agents.into(), "agent")));
 }
 
 /// The first line of the report.

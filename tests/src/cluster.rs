@@ -164,6 +164,12 @@ pub struct InProgress {
 }
 
 impl InProgress {
+    /// Where its results will be.
+    #[must_use]
+    pub fn folder(&self) -> std::path::PathBuf {
+        self.results.path().join("run")
+    }
+
     /// Waits for its end.
     ///
     /// # Panics

@@ -172,7 +172,7 @@ fn results_of_others_are_never_touched() {
     folder.begin(SystemTime::UNIX_EPOCH);
     fs::create_dir(&place).expect("there is room for a folder");
     let refused = folder.finish(&fixture::local());
-    assert!(matches!(refused, Err(ResultsError::Incomplete { .. })));
+    assert!(matches!(refused, Err(ResultsError::Taken { .. })), "{refused:?}");
     assert_eq!(listing(&place), [""; 0]);
     assert!(place.with_file_name("mine.partial").join("summary.json").exists());
 }
@@ -185,6 +185,20 @@ fn the_remains_of_an_earlier_run_are_in_nobodys_way() {
     folder.begin(SystemTime::UNIX_EPOCH);
     folder.finish(&fixture::local()).expect("there is room");
     assert_eq!(listing(place.parent().expect("it has one")), ["mine", "mine.partial"]);
+}
+
+#[test]
+fn two_runs_cannot_have_one_folder_and_the_second_learns_it_before_it_begins() {
+    let (_dir, place) = place();
+    fs::create_dir_all(place.with_file_name("mine.partial")).expect("there is room for a folder");
+    let first = folder(&place);
+    let refused = Folder::create(&place, &fixture::plan(), SECOND).expect_err("there is a run");
+    let text = refused.to_string();
+    assert!(text.starts_with("another run is writing its results to"), "{text}");
+    assert!(text.contains("mine.partial-2)"), "{text}");
+    drop(first);
+    drop(folder(&place));
+    assert_eq!(listing(place.parent().expect("it has one")), ["mine.partial"]);
 }
 
 #[test]
@@ -224,9 +238,10 @@ fn a_full_disk_is_reported_at_the_end_and_the_folder_stays_partial() {
     let partial = place.with_file_name("mine.partial");
     std::os::unix::fs::symlink("/dev/full", partial.join("intervals.csv")).expect("a new name");
     let mut folder = folder;
-    folder.begin(SystemTime::UNIX_EPOCH);
-    folder.record(&second(Phase::Measure, 0));
-    folder.record(&second(Phase::Measure, 1));
+    assert_eq!(folder.begin(SystemTime::UNIX_EPOCH), None);
+    let news = folder.record(&second(Phase::Measure, 0)).expect("it is told at once");
+    assert!(news.contains("intervals.csv: No space left on device"), "{news}");
+    assert_eq!(folder.record(&second(Phase::Measure, 1)), None, "and once");
     let error = folder.finish(&fixture::local()).expect_err("no row could be written");
     let text = format!("{error}: {}", error.source().expect("the system said something"));
     assert!(text.contains("intervals.csv: No space left on device"), "{text}");

@@ -9,8 +9,8 @@ use pgsurge_common::stats::{Counts, Totals};
 use super::{AgentResult, RunResult, ServerCount, Status};
 use crate::merge::{Mismatch, Missing};
 use crate::verdict::{
-    AgentEvidence, Comparison, Cut, Disagreement, Evidence, MissingEvidence, OutageEvidence, Planned,
-    RateEvidence,
+    AgentEvidence, Comparison, Cut, Disagreement, Evidence, MissingEvidence, OutageEvidence,
+    Planned, RateEvidence,
 };
 
 /// The evidence of a run.

@@ -22,8 +22,8 @@ mod short_run;
 mod start_spread;
 
 pub use evidence::{
-    AgentEvidence, Comparison, Cut, Disagreement, Evidence, MissingEvidence, OutageEvidence, Planned,
-    RateEvidence,
+    AgentEvidence, Comparison, Cut, Disagreement, Evidence, MissingEvidence, OutageEvidence,
+    Planned, RateEvidence,
 };
 pub use exit::{Ending, exit_code};
 pub use expectation::{Checked, Expectation, Figure, Measured, NotAnExpectation, Statistic, Time};

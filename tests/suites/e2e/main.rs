@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod ending;
+mod files;
 mod fixture;
 mod hosts;
 mod interrupts;

@@ -82,15 +82,16 @@ impl Watch {
         let started = Timestamp::try_from(wall).unwrap_or_else(|_| Timestamp::now());
         if self.started.replace(started).is_none()
             && let Some(folder) = &mut self.folder
+            && let Some(news) = folder.begin(wall)
         {
-            folder.begin(wall);
+            self.say(&format!("pgsurge: warning: {news}"));
         }
         self.progress = Progress::new(&self.plan, &self.options, started);
     }
 
     fn interval(&mut self, ready: &ClusterInterval) {
-        if let Some(folder) = &mut self.folder {
-            folder.record(ready);
+        if let Some(news) = self.folder.as_mut().and_then(|folder| folder.record(ready)) {
+            self.say(&format!("pgsurge: warning: {news}"));
         }
         if let Some(bar) = &self.bar {
             bar.record(ready);

@@ -2,7 +2,9 @@
 //!
 //! Everything is written into `DIR.partial`, which becomes `DIR` by one rename when the run is whole;
 //! what a crash, a signal or a full disk leaves behind keeps the telling name. Writing never stops a
-//! run: the first error is kept and reported at the end, when the report is on stdout already.
+//! run: the first error is told at once, kept and reported at the end, when the report is on stdout already.
+
+mod partial;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -10,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pgsurge_common::plan::Plan;
+
+use partial::Partial;
 
 use super::hlog::HistogramLog;
 use super::intervals::IntervalTable;
@@ -19,9 +23,6 @@ use crate::merge::ClusterInterval;
 
 /// Parent of the results that nobody named a folder for.
 pub const DEFAULT_PARENT: &str = "pgsurge-results";
-
-/// Names tried for the folder while it is partial.
-const NAMES: u32 = 100;
 
 /// What the command line says about results.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +41,28 @@ pub enum ResultsError {
     /// Somebody else's results are there.
     #[error("results folder {} exists already; name another one with --results", .0.display())]
     Exists(PathBuf),
+    /// A run in course will put its results there.
+    #[error(
+        "another run is writing its results to {} (as {}), name another folder with --results",
+        place.display(), partial.display()
+    )]
+    Busy {
+        /// Where they will be.
+        place: PathBuf,
+        /// Where they are.
+        partial: PathBuf,
+    },
+    /// Somebody put something there during the run.
+    #[error(
+        "results are complete but stay in {}: {} was made by somebody else during the run",
+        folder.display(), place.display()
+    )]
+    Taken {
+        /// Where they were to be.
+        place: PathBuf,
+        /// Where they are.
+        folder: PathBuf,
+    },
     /// It cannot be made or written to.
     #[error("cannot write results to {}", path.display())]
     Unwritable {
@@ -69,7 +92,7 @@ pub enum ResultsError {
 #[derive(Debug)]
 pub struct Folder {
     place: PathBuf,
-    partial: PathBuf,
+    partial: Partial,
     length: Duration,
     files: Option<Files>,
     failed: Option<(PathBuf, io::Error)>,
@@ -120,19 +143,19 @@ impl Folder {
         if place.symlink_metadata().is_ok() {
             return Err(ResultsError::Exists(place.to_owned()));
         }
-        let partial = make_partial(place)?;
-        let folder = Self {
+        let mut folder = Self {
             place: place.to_owned(),
-            partial,
+            partial: Partial::make(place)?,
             length: interval,
             files: None,
             failed: None,
             begun: false,
         };
         // The split is not known yet; the plan is written once more when it is.
-        plan_file::write_scripts(&folder.partial, plan)
-            .and_then(|()| plan_file::write_plan(&folder.partial, plan, &[]))
+        plan_file::write_scripts(folder.path(), plan)
+            .and_then(|()| plan_file::write_plan(folder.path(), plan, &[]))
             .map_err(|(path, error)| ResultsError::Unwritable { path, error })?;
+        folder.partial.name(place)?;
         Ok(folder)
     }
 
@@ -142,34 +165,50 @@ impl Folder {
         &self.place
     }
 
-    /// The load begins; `started` is the wall clock at the start of the measured part.
-    pub fn begin(&mut self, started: SystemTime) {
+    /// Where they are until then.
+    fn path(&self) -> &Path {
+        self.partial.path()
+    }
+
+    /// The load begins; `started` is the wall clock at the start of the measured part. Returns what is to be
+    /// told if nothing can be written from now on.
+    pub fn begin(&mut self, started: SystemTime) -> Option<String> {
         self.begun = true;
-        let (csv, hlog) = (self.partial.join("intervals.csv"), self.partial.join("latency.hlog"));
+        let (csv, hlog) = (self.path().join("intervals.csv"), self.path().join("latency.hlog"));
         let opened = File::create(&csv).map_err(|error| (csv, error)).and_then(|csv| {
             let begin = |file| HistogramLog::begin(BufWriter::new(file), self.length, started);
             let latency = File::create(&hlog).and_then(begin).map_err(|error| (hlog, error))?;
             Ok(Files { intervals: IntervalTable::new(csv, self.length), latency })
         });
         match opened {
-            Ok(files) => self.files = Some(files),
-            Err(failed) => self.failed = Some(failed),
+            Ok(files) => {
+                self.files = Some(files);
+                None
+            }
+            Err((path, error)) => Some(self.fail(path, error)),
         }
     }
 
-    /// Writes the next interval of the cluster.
-    pub fn record(&mut self, ready: &ClusterInterval) {
-        let Some(files) = &mut self.files else { return };
+    /// The first error.
+    fn fail(&mut self, path: PathBuf, error: io::Error) -> String {
+        self.files = None;
+        let news = format!("cannot write {}: {error}; the run goes on without", path.display());
+        self.failed = Some((path, error));
+        news
+    }
+
+    /// Writes the next interval of the cluster. Returns what is to be told if it was the last one that can be
+    /// written.
+    pub fn record(&mut self, ready: &ClusterInterval) -> Option<String> {
+        let files = self.files.as_mut()?;
         let written = match files.intervals.record(ready) {
             Ok(()) => {
                 files.latency.record(&ready.interval).map_err(|error| ("latency.hlog", error))
             }
             Err(error) => Err(("intervals.csv", error)),
         };
-        if let Err((name, error)) = written {
-            self.failed = Some((self.partial.join(name), error));
-            self.files = None;
-        }
+        let (name, error) = written.err()?;
+        Some(self.fail(self.path().join(name), error))
     }
 
     /// Writes the summary and gives the folder its name, which it returns.
@@ -182,36 +221,31 @@ impl Folder {
             Some(failed) => Err(failed),
             None => self.write_rest(run),
         };
-        written.map_err(|(path, error)| ResultsError::Incomplete {
-            path,
-            error,
-            folder: self.partial.clone(),
+        let folder = self.path().to_owned();
+        let place = self.place.clone();
+        written.map_err(|(path, error)| match () {
+            () if path == place && partial::is_taken(&error) => {
+                ResultsError::Taken { place: path, folder }
+            }
+            () => ResultsError::Incomplete { path, error, folder },
         })?;
-        Ok(self.place.clone())
+        Ok(place)
     }
 
     fn write_rest(&mut self, run: &RunResult) -> Result<(), (PathBuf, io::Error)> {
         if let Some(Files { intervals, latency }) = self.files.take() {
             let end = |name: &str, end: io::Result<()>| {
-                end.map_err(|error| (self.partial.join(name), error))
+                end.map_err(|error| (self.path().join(name), error))
             };
             end("intervals.csv", intervals.finish().and_then(|file| file.sync_all()))?;
             let latency = latency.finish().into_inner().map_err(io::IntoInnerError::into_error);
             end("latency.hlog", latency.and_then(|file| file.sync_all()))?;
         }
         let shares: Vec<_> = run.agents.iter().map(|agent| agent.share.clone()).collect();
-        plan_file::write_plan(&self.partial, &run.plan, &shares)?;
-        let path = self.partial.join("summary.json");
+        plan_file::write_plan(self.path(), &run.plan, &shares)?;
+        let path = self.path().join("summary.json");
         write_summary(&path, &Summary::from(run)).map_err(|error| (path, error))?;
-        self.rename().map_err(|error| (self.place.clone(), error))
-    }
-
-    /// A rename would replace an empty folder, so look once more.
-    fn rename(&self) -> io::Result<()> {
-        if self.place.symlink_metadata().is_ok() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        fs::rename(&self.partial, &self.place)
+        partial::rename(self.path(), &self.place).map_err(|error| (self.place.clone(), error))
     }
 }
 
@@ -221,35 +255,11 @@ impl Drop for Folder {
             return;
         }
         // Nothing was measured, so nothing is to be kept; if removing fails, the name says it all.
-        let _ = fs::remove_dir_all(&self.partial);
+        let _ = fs::remove_dir_all(self.path());
         if self.place.parent() == Some(Path::new(DEFAULT_PARENT)) {
             let _ = fs::remove_dir(DEFAULT_PARENT);
         }
     }
-}
-
-/// Makes `DIR.partial`, or `DIR.partial-2` and so on beside the remains of earlier runs.
-fn make_partial(place: &Path) -> Result<PathBuf, ResultsError> {
-    let unwritable = |path: &Path| {
-        let path = path.to_owned();
-        move |error| ResultsError::Unwritable { path, error }
-    };
-    let Some(name) = place.file_name() else {
-        return Err(unwritable(place)(io::ErrorKind::InvalidInput.into()));
-    };
-    if let Some(parent) = place.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        fs::create_dir_all(parent).map_err(unwritable(parent))?;
-    }
-    for number in 1..=NAMES {
-        let mut name = name.to_owned();
-        name.push(if number == 1 { ".partial".into() } else { format!(".partial-{number}") });
-        let partial = place.with_file_name(name);
-        match fs::create_dir(&partial) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return made.map(|()| partial.clone()).map_err(unwritable(&partial)),
-        }
-    }
-    Err(unwritable(place)(io::Error::other("too many partial results of that name are there")))
 }
 
 fn write_summary(path: &Path, summary: &Summary) -> io::Result<()> {

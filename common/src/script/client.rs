@@ -7,7 +7,7 @@
 mod outside;
 mod steps;
 
-use super::command::{Command, Kind, Target};
+use super::command::{Command, Kind, Otherwise, Target};
 use super::error::{CommandError, FailedCommand};
 use super::expr::{Code, Context, Evaluator};
 use super::program::Program;
@@ -236,14 +236,11 @@ impl ClientState {
         program: &Program,
         command: &Command,
         condition: &Code,
-        otherwise: usize,
+        otherwise: Otherwise,
     ) -> Result<(), CommandError> {
         if !self.eval(program, command, condition)?.is_true() {
-            self.next = otherwise;
-            self.seeking = program.scripts()[self.script]
-                .commands()
-                .get(otherwise)
-                .is_some_and(|command| matches!(command.kind, Kind::Elif { .. }));
+            self.next = otherwise.target;
+            self.seeking = otherwise.is_condition;
         }
         Ok(())
     }

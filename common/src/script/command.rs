@@ -34,15 +34,14 @@ pub enum Kind {
         target: Target,
         value: Code,
     },
-    /// `otherwise` is where a condition that does not hold leads.
     If {
         condition: Code,
-        otherwise: usize,
+        otherwise: Otherwise,
     },
     /// `end` is the command behind the matching `\endif`.
     Elif {
         condition: Code,
-        otherwise: usize,
+        otherwise: Otherwise,
         end: usize,
     },
     Else {
@@ -63,6 +62,15 @@ pub enum Kind {
     StartPipeline,
     SyncPipeline,
     EndPipeline,
+}
+
+/// Where a condition that does not hold leads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Otherwise {
+    pub target: usize,
+    /// Whether that is the next condition of the same `\if`; the command behind an `\endif` may well be
+    /// an `\elif`, but it is another one's.
+    pub is_condition: bool,
 }
 
 /// How many units to sleep.
@@ -108,10 +116,15 @@ pub fn read_line(
     let line = LineReader { script, backslash, name: lossy(name.text), names };
     match name.text.to_ascii_lowercase().as_slice() {
         b"set" => line.set(words),
-        b"if" => line.condition(words.at(), |condition| Kind::If { condition, otherwise: 0 }),
-        b"elif" => {
-            line.condition(words.at(), |condition| Kind::Elif { condition, otherwise: 0, end: 0 })
-        }
+        b"if" => line.condition(words.at(), |condition| Kind::If {
+            condition,
+            otherwise: Otherwise::default(),
+        }),
+        b"elif" => line.condition(words.at(), |condition| Kind::Elif {
+            condition,
+            otherwise: Otherwise::default(),
+            end: 0,
+        }),
         lowercase => line.other(lowercase, words),
     }
 }

@@ -1,6 +1,6 @@
 //! Checks that `\if`, `\elif`, `\else` and `\endif` fit together and turns them into jumps.
 
-use super::command::{Command, Kind};
+use super::command::{Command, Kind, Otherwise};
 
 /// An open `\if`.
 struct Open {
@@ -28,7 +28,7 @@ pub fn link_conditionals(commands: &mut [Command]) -> Result<(), (usize, &'stati
                     return wrong("\\elif after \\else");
                 };
                 innermost.branch_ends.push(index);
-                set_otherwise(&mut commands[before], index);
+                set_otherwise(&mut commands[before], index, true);
             }
             Kind::Else { .. } => {
                 let Some(innermost) = open.last_mut() else {
@@ -38,14 +38,14 @@ pub fn link_conditionals(commands: &mut [Command]) -> Result<(), (usize, &'stati
                     return wrong("\\else after \\else");
                 };
                 innermost.branch_ends.push(index);
-                set_otherwise(&mut commands[before], index + 1);
+                set_otherwise(&mut commands[before], index + 1, false);
             }
             Kind::Endif => {
                 let Some(innermost) = open.pop() else {
                     return wrong("\\endif without matching \\if");
                 };
                 if let Some(before) = innermost.undecided {
-                    set_otherwise(&mut commands[before], index + 1);
+                    set_otherwise(&mut commands[before], index + 1, false);
                 }
                 for branch_end in innermost.branch_ends {
                     set_end(&mut commands[branch_end], index + 1);
@@ -61,9 +61,9 @@ pub fn link_conditionals(commands: &mut [Command]) -> Result<(), (usize, &'stati
     }
 }
 
-fn set_otherwise(command: &mut Command, target: usize) {
+fn set_otherwise(command: &mut Command, target: usize, is_condition: bool) {
     if let Kind::If { otherwise, .. } | Kind::Elif { otherwise, .. } = &mut command.kind {
-        *otherwise = target;
+        *otherwise = Otherwise { target, is_condition };
     }
 }
 

@@ -53,6 +53,14 @@ fn only_the_branch_that_holds_is_executed() {
 }
 
 #[test]
+fn the_end_of_an_inner_conditional_leads_to_no_branch_of_the_outer_one() {
+    let script = "\\if 1\n a;\n \\if 0\n b;\n \\endif\n\\elif 1\n c;\n\\else\n d;\n\\endif\n e;";
+    assert_eq!(steps(script, Protocol::Simple, false), "a;, e;");
+    let script = "\\if 0\n\\elif 1\n\\if 0\n\\elif 0\n\\endif\n\\elif 1\n c;\n\\endif\n e;";
+    assert_eq!(steps(script, Protocol::Simple, false), "e;");
+}
+
+#[test]
 fn figures_per_command_leave_out_what_is_skipped() {
     let script = "\\if 0\n\\set x 1\n\\elif 1\n\\set y 1\n\\else\n\\set z 1\n\\endif\n\\set q 1\n";
     let expected = "meta 0, meta 2, meta 3, meta 4, meta 7";

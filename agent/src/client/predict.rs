@@ -69,6 +69,11 @@ fn of_statement(words: &[String], in_pipeline: bool) -> Option<String> {
     if text.starts_with("prepare transaction") || text.contains(" prepared ") {
         return Some("uses two-phase commit".into());
     }
+    if ["temp", "temporary", "pg_temp"].iter().any(|word| has(word)) {
+        return Some(
+            "makes temporary objects, which are removed by a commit after the session".into(),
+        );
+    }
     if text.starts_with(':') {
         return Some("takes a whole statement from a variable".into());
     }
@@ -156,6 +161,8 @@ mod tests {
             ("commit and chain;", false, "AND CHAIN"),
             ("prepare transaction 'x';", false, "two-phase"),
             ("commit prepared 'x';", false, "two-phase"),
+            ("create temp table t(a int);", false, "temporary"),
+            ("create function pg_temp.f() returns int return 1;", false, "temporary"),
             (":statement;", false, "variable"),
             ("begin; select 1; commit;", false, "several statements"),
             ("begin;", true, "pipeline"),

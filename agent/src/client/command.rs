@@ -50,7 +50,15 @@ impl Client<'_> {
     async fn statement(&mut self, program: &Program, sql: &Sql, this: &Transaction) -> Result<()> {
         let protocol = self.station.rules.protocol;
         if protocol == Protocol::Prepared && self.session()?.begin_preparing(sql.number()) {
-            self.prepare(sql, this).await?;
+            if self.session()?.in_pipeline() {
+                // The statement stands behind an end of the pipeline that was not executed. Preparing it
+                // would end the pipeline; as with pgbench the execution will fail for want of it.
+                let text =
+                    "synchronous command execution functions are not allowed in pipeline mode";
+                self.station.say(Notice::error(self.seat.client, text.to_owned()));
+            } else {
+                self.prepare(sql, this).await?;
+            }
         }
         self.queue(sql, protocol)?;
         let session = self.session()?;

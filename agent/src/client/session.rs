@@ -111,6 +111,11 @@ impl Session {
     pub(crate) async fn end_pipeline(&mut self) -> Result<Reply, Broken> {
         self.sync_pipeline();
         let syncs = self.pipeline.take().unwrap_or(1);
-        self.round_trips(syncs, None).await
+        let mut reply = self.round_trips(syncs, None).await?;
+        // Every statement of a pipeline counts its own results.
+        if let Some(refusal) = &mut reply.error {
+            refusal.query = 0;
+        }
+        Ok(reply)
     }
 }

@@ -2,13 +2,17 @@
 //! with a deadline.
 //!
 //! In reading order: programs as processes ([`program`], [`process`], [`usage`]), pgsurge itself
-//! ([`cluster`]) and one agent's part of it ([`loading`]), real servers ([`postgres`]), a pooler before them ([`pgbouncer`]) and one whose
-//! speed is known ([`fake_server`]), what has to hold on every version ([`servers`]), what surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose
-//! turn it is ([`turn`]), and the repository as text ([`sources`]). Knows what the parts are called and
+//! ([`cluster`]) and one agent's part of it ([`loading`]), real servers ([`postgres`]), a pooler before them
+//! ([`pgbouncer`]) and one whose speed is known ([`fake_server`]), what has to hold on every version
+//! ([`servers`]), what surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose turn it is ([`turn`]), the
+//! repository as text ([`sources`]), and random inputs ([`generate`]) on which pgbench and pgsurge have to agree
+//! ([`agreement`]). Knows what the parts are called and
 //! how they are started, never how they work inside.
 
+pub mod agreement;
 pub mod cluster;
 pub mod fake_server;
+pub mod generate;
 pub mod hosts;
 pub mod loading;
 pub mod pgbouncer;

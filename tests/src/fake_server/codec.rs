@@ -115,6 +115,12 @@ pub fn next(buffer: &mut BytesMut) -> Result<Option<Frontend>, Junk> {
     }))
 }
 
+/// The bytes of the next message, if they are there completely.
+pub fn whole_frame(buffer: &[u8]) -> Option<&[u8]> {
+    let length = u32::from_be_bytes(buffer.get(1..5)?.try_into().ok()?);
+    buffer.get(..usize::try_from(length).ok()?.checked_add(1)?)
+}
+
 /// A message's body, after `tag` bytes and the length; `None` while it is incomplete.
 fn framed(buffer: &mut BytesMut, tag: usize) -> Result<Option<Bytes>, Junk> {
     let Some(mut length) = buffer.get(tag..tag + 4) else { return Ok(None) };

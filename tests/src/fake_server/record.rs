@@ -14,6 +14,8 @@ pub struct Keep {
     pub statements: bool,
     /// The time that every transaction took.
     pub times: bool,
+    /// Every message of the session, as its bytes.
+    pub frames: bool,
 }
 
 /// Sums over all connections.
@@ -55,6 +57,8 @@ pub struct Connection {
     /// Time of each transaction from the arrival of its first statement to the moment before its
     /// answer was sent, in microseconds, if times are kept.
     pub service_us: Vec<u64>,
+    /// The messages of the session, if they are kept: tag, length and body.
+    pub frames: Vec<Vec<u8>>,
 }
 
 /// A connection while it is open.
@@ -94,6 +98,7 @@ impl Ledger {
                 committed: 0,
                 statements: Vec::new(),
                 service_us: Vec::new(),
+                frames: Vec::new(),
             }),
             cancel: Notify::new(),
             key: number.wrapping_mul(2_654_435_761).cast_signed(),

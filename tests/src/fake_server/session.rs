@@ -122,6 +122,11 @@ impl Session<'_> {
     }
 
     fn decode(&self, input: &mut BytesMut) -> io::Result<Option<Frontend>> {
+        if self.shared.behaviour.keep.frames
+            && let Some(frame) = codec::whole_frame(input)
+        {
+            lock(&self.live.connection).frames.push(frame.to_vec());
+        }
         codec::next(input).map_err(|junk: Junk| io::Error::other(format!("{}: {junk}", self.peer)))
     }
 

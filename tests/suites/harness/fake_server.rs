@@ -25,7 +25,7 @@ fn sqlstate(error: &tokio_postgres::Error) -> &str {
 
 #[test]
 fn statements_are_answered_in_both_protocols_and_counted_as_transactions() {
-    let keep = Keep { statements: true, times: true };
+    let keep = Keep { statements: true, times: true, ..Keep::default() };
     let server = FakeServer::start(Behaviour { keep, ..Behaviour::default() });
     block_on(async {
         let client = connect(&server).await;

@@ -6,7 +6,7 @@
 //! ends it as [`Stop::Now`] does.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pgsurge_common::ids::{ClientId, WorkerId};
 use pgsurge_common::plan::Plan;
@@ -15,7 +15,7 @@ use pgsurge_common::stats::{ConnectStats, Interval, Totals};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 pub use crate::bounds::{Forbidden, LoadOptions};
-use crate::worker::{Command, Crew, Start};
+use crate::worker::{Begin, Command, Crew, Start};
 
 /// How a load is ended before its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,7 +141,13 @@ impl Load {
     /// All clients begin at `start`; an instant in the past means at once. Before `Ready` it is kept until
     /// then; after the load has begun it means nothing.
     pub fn arm(&self, start: Instant) {
-        self.start.arm(start);
+        self.join(start, Duration::ZERO);
+    }
+
+    /// The same for clients that join a run in course: time counts from `start`, its common start, and they
+    /// begin `after` it. Their intervals begin with the one in which they join.
+    pub fn join(&self, start: Instant, after: Duration) {
+        self.start.arm(Begin { start, after });
         self.tell(Command::StartChanged);
     }
 

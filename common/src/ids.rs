@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An agent within one run, in the order of admission.
+/// A part of one run, and the agent that has it: those of the beginning come first, in the order of
+/// admission. The clients of a lost agent become new parts of the agents that take them over, so an agent
+/// may have several; the first one's number is the agent's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AgentId(pub u32);
 

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use pgsurge_common::ids::{RunId, WorkerId};
+use pgsurge_common::ids::{AgentId, RunId, WorkerId};
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
 use pgsurge_common::stats::{ConnectStats, Interval, Totals};
@@ -51,7 +51,17 @@ pub struct RunMessage<T> {
     /// Which run.
     pub run: RunId,
     /// The message with its number.
-    pub message: Numbered<T>,
+    pub message: Numbered<OfPart<T>>,
+}
+
+/// What is said about one part of a run. An agent has one from the beginning, and one more each time that
+/// it takes over clients of a lost agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfPart<T> {
+    /// Which part; of what concerns the whole agent, its first.
+    pub part: AgentId,
+    /// What is said.
+    pub body: T,
 }
 
 /// Everything up to a number has arrived.
@@ -148,8 +158,11 @@ pub enum Command {
     Start {
         /// Counts the instants that were named, from 1.
         attempt: u32,
-        /// Nanoseconds on the agent's own clock.
-        at_ns: u64,
+        /// The common start in nanoseconds on the agent's own clock; in the past for clients that join
+        /// later.
+        at_ns: i64,
+        /// When after it these clients begin, in microseconds; 0 but for clients that join later.
+        join_us: u64,
     },
     /// The instant does not hold; to be answered by [`Report::CalledOff`].
     CallOff {
@@ -180,7 +193,7 @@ pub enum Report {
     Armed {
         /// Which instant.
         attempt: u32,
-        /// Nanoseconds from arming to the instant.
+        /// Nanoseconds from arming to the instant at which its clients begin.
         lead_ns: i64,
     },
     /// It will not begin at the instant named.

@@ -143,8 +143,8 @@ impl Client<'_> {
                 }
             }
         }
-        // In a closed loop the first transaction is due at the common start.
-        let first_due = if station.rules.rate_limited { transaction.due } else { RunTime::ZERO };
+        // In a closed loop the first transaction is due when the clients are to begin.
+        let first_due = if station.rules.rate_limited { transaction.due } else { station.joined() };
         station.recorder.borrow_mut().begun(first_due, begun);
         if self.session.is_none() {
             let Some(connected) = self.connect(begun, due.phase).await? else {

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
@@ -15,7 +15,7 @@ pub trait Engine: Send + 'static {
     /// The load that it makes.
     type Load: RunningLoad;
 
-    /// Begins to open the sessions of a share.
+    /// Begins to open the sessions of a share; `at_work` clients of the run are on this host already.
     ///
     /// # Errors
     /// It cannot be done on this host, with the reason for the user.
@@ -23,13 +23,14 @@ pub trait Engine: Send + 'static {
         &mut self,
         plan: Arc<Plan>,
         share: &Share,
+        at_work: u32,
     ) -> Result<(Self::Load, UnboundedReceiver<LoadEvent>), String>;
 }
 
 /// A load that was made; see [`Load`] for what each call means. Dropping it ends it.
 pub trait RunningLoad: Send + 'static {
-    /// Begin at an instant.
-    fn arm(&self, start: Instant);
+    /// Begin so long after the common start.
+    fn join(&self, start: Instant, after: Duration);
     /// Do not, after all; `false` if it had begun.
     fn disarm(&self) -> bool;
     /// End.
@@ -50,7 +51,10 @@ impl Engine for LoadEngine {
         &mut self,
         plan: Arc<Plan>,
         share: &Share,
+        at_work: u32,
     ) -> Result<(Load, UnboundedReceiver<LoadEvent>), String> {
+        let clients = share.clients().saturating_add(at_work);
+        self.options.check_clients(clients).map_err(|error| error.to_string())?;
         Load::prepare(plan, share, &self.options).map_err(|error| {
             let mut text = error.to_string();
             let mut cause = error.source();
@@ -64,8 +68,8 @@ impl Engine for LoadEngine {
 }
 
 impl RunningLoad for Load {
-    fn arm(&self, start: Instant) {
-        self.arm(start);
+    fn join(&self, start: Instant, after: Duration) {
+        self.join(start, after);
     }
 
     fn disarm(&self) -> bool {

@@ -62,7 +62,7 @@ enum Step {
     Attached(Result<(Link, Welcome), DialError>),
     /// The connection takes another message, or none any more.
     Room(Option<OwnedPermit<AgentMessage>>),
-    Load(Option<LoadEvent>),
+    Load((usize, Option<LoadEvent>)),
 }
 
 impl<E: Engine> Life<E> {
@@ -113,9 +113,9 @@ impl<E: Engine> Life<E> {
                 Step::Attached(Err(error)) => self.not_attached(error).await?,
                 Step::Room(Some(room)) => self.send(room),
                 Step::Room(None) => self.unlink("it takes nothing any more"),
-                Step::Load(event) => {
+                Step::Load((place, event)) => {
                     if let Some(run) = &mut self.run {
-                        run.event(event);
+                        run.event(place, event);
                     }
                 }
             }

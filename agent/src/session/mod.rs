@@ -10,6 +10,7 @@ mod engine;
 mod host;
 mod life;
 mod link;
+mod part;
 mod run;
 mod talk;
 mod witness;

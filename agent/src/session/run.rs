@@ -1,19 +1,19 @@
-//! An agent's part in one run: commands in, reports out, load in between.
+//! An agent's parts of one run: commands in, reports out, loads in between.
 //!
 //! Sans-IO: the caller brings commands and sends what the outbox holds. Takes every command once, in any
 //! state, and answers each that has an answer.
 
-use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use pgsurge_common::ids::RunId;
 use pgsurge_proto::message::{
-    Ack, Command, Notice, NoticeLevel, Ready, Report, RunMessage, Stop as WireStop,
+    Ack, Command, Notice, NoticeLevel, OfPart, Ready, Report, RunMessage, Stop as WireStop,
 };
 use pgsurge_proto::numbering::{Arrival, Inbox, Numbered, Outbox};
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::engine::{Engine, RunningLoad};
+use super::part::Part;
 use crate::load::{self, LoadEvent, Stop};
 
 /// Time that load gets to end at once.
@@ -22,11 +22,10 @@ const END_WITHIN: Duration = Duration::from_secs(5);
 /// See the module.
 pub(super) struct Run<L> {
     pub id: RunId,
-    pub reports: Outbox<Report>,
+    pub reports: Outbox<OfPart<Report>>,
     commands: Inbox,
-    load: Option<L>,
-    events: Option<UnboundedReceiver<LoadEvent>>,
-    begins: Option<Instant>,
+    /// In the order in which they were given; usually one.
+    parts: Vec<Part<L>>,
     finished: bool,
     pub released: bool,
 }
@@ -48,9 +47,7 @@ impl<L: RunningLoad> Run<L> {
             id,
             reports: Outbox::default(),
             commands: Inbox::default(),
-            load: None,
-            events: None,
-            begins: None,
+            parts: Vec::new(),
             finished: false,
             released: false,
         }
@@ -63,7 +60,7 @@ impl<L: RunningLoad> Run<L> {
 
     /// Load may be on, or sessions open.
     pub fn is_loaded(&self) -> bool {
-        self.load.is_some()
+        self.parts.iter().any(Part::is_loaded)
     }
 
     /// Everything that it had to say has arrived.
@@ -73,13 +70,13 @@ impl<L: RunningLoad> Run<L> {
 
     /// Its load ran to an end, and the coordinator has its totals.
     pub fn is_served(&self) -> bool {
-        self.finished && self.is_heard()
+        self.finished && !self.is_loaded() && self.is_heard()
     }
 
     /// Takes a command; `false` if the coordinator lost one before it.
     pub fn command<E: Engine<Load = L>>(
         &mut self,
-        command: Numbered<Command>,
+        command: Numbered<OfPart<Command>>,
         engine: &mut E,
         epoch: Epoch,
     ) -> bool {
@@ -88,68 +85,80 @@ impl<L: RunningLoad> Run<L> {
             Arrival::Gap => return false,
             Arrival::New => {}
         }
-        match command.body {
-            Command::Prepare { plan, share } => match engine.prepare(Arc::new(*plan), &share) {
-                Ok((load, events)) => (self.load, self.events) = (Some(load), Some(events)),
-                Err(why) => {
-                    tracing::warn!(run = %self.id, "the run is refused: {why}");
-                    self.reports.push(Report::Fault(why));
+        let OfPart { part: id, body } = command.body;
+        let at_work = self.parts.iter().map(Part::clients).fold(0, u32::saturating_add);
+        let part = self.parts.iter_mut().find(|part| part.id == id);
+        let answer = match (body, part) {
+            (Command::Prepare { plan, share }, None) => {
+                match Part::prepare(id, engine, *plan, (&share, at_work)) {
+                    Ok(part) => {
+                        self.parts.push(part);
+                        None
+                    }
+                    Err(why) => {
+                        tracing::warn!(run = %self.id, "the run is refused: {why}");
+                        Some(Report::Fault(why))
+                    }
                 }
-            },
-            Command::Start { attempt, at_ns } => self.start(attempt, at_ns, epoch),
-            Command::CallOff { attempt } => self.call_off(attempt),
-            Command::Stop(WireStop::Drain) => self.stop(Stop::Drain),
-            Command::Stop(WireStop::Now) => self.stop(Stop::Now),
-            Command::Release => self.released = true,
+            }
+            (Command::Prepare { .. }, Some(_)) => {
+                Some(Report::Fault("it was given the same part twice".to_owned()))
+            }
+            (Command::Start { attempt, at_ns, join_us }, Some(part)) => {
+                Some(part.start(attempt, at_ns, join_us, epoch))
+            }
+            // It has no load that could begin, and says so.
+            (Command::Start { attempt, .. }, None) => Some(Report::Armed { attempt, lead_ns: 0 }),
+            (Command::CallOff { attempt }, Some(part)) => Some(part.call_off(attempt)),
+            (Command::CallOff { attempt }, None) => {
+                Some(Report::CalledOff { attempt, begun: false })
+            }
+            (Command::Stop(stop), Some(part)) => {
+                part.stop(match stop {
+                    WireStop::Drain => Stop::Drain,
+                    WireStop::Now => Stop::Now,
+                });
+                None
+            }
+            (Command::Stop(_), None) => None,
+            (Command::Release, _) => {
+                self.released = true;
+                None
+            }
+        };
+        if let Some(body) = answer {
+            self.reports.push(OfPart { part: id, body });
         }
         true
     }
 
-    fn start(&mut self, attempt: u32, at_ns: u64, epoch: Epoch) {
-        let now_ns = epoch.now_ns();
-        let at = epoch.0.checked_add(Duration::from_nanos(at_ns));
-        let lead_ns = i64::try_from(i128::from(at_ns) - i128::from(now_ns)).unwrap_or(i64::MAX);
-        if let (Some(load), Some(at), true) = (&self.load, at, lead_ns > 0) {
-            load.arm(at);
-            self.begins = Some(at);
-        }
-        self.reports.push(Report::Armed { attempt, lead_ns });
-    }
-
-    fn call_off(&mut self, attempt: u32) {
-        let armed = self.begins.take().is_some();
-        let begun = armed && self.load.as_ref().is_some_and(|load| !load.disarm());
-        self.reports.push(Report::CalledOff { attempt, begun });
-    }
-
-    /// Ends the load in one way or the other.
-    pub fn stop(&self, stop: Stop) {
-        if let Some(load) = &self.load {
-            load.stop(stop);
-        }
-    }
-
     /// The agent was told to leave: what is in flight finishes, what has not begun never will.
     pub fn leave(&mut self, reason: &str) {
-        if !self.is_loaded() {
+        let Some(first) = self.parts.first().map(|part| part.id).filter(|_| self.is_loaded())
+        else {
             return;
-        }
-        let on = self.begins.is_some_and(|begins| begins <= Instant::now());
-        self.reports.push(Report::Leaving(reason.to_owned()));
-        self.stop(if on { Stop::Drain } else { Stop::Now });
+        };
+        self.reports.push(OfPart { part: first, body: Report::Leaving(reason.to_owned()) });
+        self.parts.iter().for_each(Part::leave);
     }
 
-    /// The next event of the load; waits for ever where there is none.
-    pub async fn next_event(&mut self) -> Option<LoadEvent> {
-        match &mut self.events {
-            Some(events) => events.recv().await,
-            None => std::future::pending().await,
-        }
+    /// The next event of any load, with its place; waits for ever where there is none.
+    pub async fn next_event(&mut self) -> (usize, Option<LoadEvent>) {
+        std::future::poll_fn(|cx| {
+            for (place, part) in self.parts.iter_mut().enumerate() {
+                if let Poll::Ready(event) = part.poll_event(cx) {
+                    return Poll::Ready((place, event));
+                }
+            }
+            Poll::Pending
+        })
+        .await
     }
 
-    /// Takes an event of the load.
-    pub fn event(&mut self, event: Option<LoadEvent>) {
-        let report = match event {
+    /// Takes an event of the load at this place.
+    pub fn event(&mut self, place: usize, event: Option<LoadEvent>) {
+        let Some(part) = self.parts.get_mut(place) else { return };
+        let body = match event {
             Some(LoadEvent::Ready(ready)) => {
                 let load::Ready { connect, direct } = *ready;
                 Report::Ready(Box::new(Ready { connect, direct }))
@@ -158,16 +167,16 @@ impl<L: RunningLoad> Run<L> {
             Some(LoadEvent::Notice(notice)) => Report::Notice(to_wire(notice)),
             Some(LoadEvent::AbortRun { worker, reason }) => Report::AbortRun { worker, reason },
             Some(LoadEvent::Finished(totals)) => {
-                (self.load, self.events) = (None, None);
+                part.ended();
                 self.finished = true;
                 Report::Finished(totals)
             }
             None => {
-                (self.load, self.events) = (None, None);
+                part.ended();
                 Report::Fault("its load ended without totals".to_owned())
             }
         };
-        self.reports.push(report);
+        self.reports.push(OfPart { part: part.id, body });
     }
 
     /// The next report to be sent.
@@ -178,11 +187,11 @@ impl<L: RunningLoad> Run<L> {
 
     /// Ends the load at once and waits, within bounds, until it has ended.
     pub async fn end(&mut self) {
-        self.stop(Stop::Now);
+        self.parts.iter().for_each(|part| part.stop(Stop::Now));
         let ended = async {
             while self.is_loaded() {
-                let event = self.next_event().await;
-                self.event(event);
+                let (place, event) = self.next_event().await;
+                self.event(place, event);
             }
         };
         if tokio::time::timeout(END_WITHIN, ended).await.is_err() {

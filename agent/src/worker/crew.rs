@@ -41,6 +41,8 @@ pub(super) struct Assignment {
     pub(super) program: Arc<Program>,
     pub(super) streams: Streams,
     pub(super) share: WorkerShare,
+    /// How often these clients have changed their agent.
+    pub(super) moves: u32,
     pub(super) connector: Connector,
     pub(super) gate: Arc<Gate>,
     /// This worker asks who the server is.
@@ -133,6 +135,7 @@ impl Crew {
                 program: Arc::clone(&self.program),
                 streams,
                 share: *share,
+                moves: self.share.moves,
                 connector: self.connector.clone(),
                 gate: Arc::clone(&gate),
                 identifies: first == Some(worker),

@@ -113,19 +113,20 @@ impl<T: Clone> Gathered<T> {
 struct Merging {
     /// The index that each worker closes next; `None` when it is done.
     next: Vec<Option<u32>>,
-    /// Index of the first one waiting.
-    first: u32,
+    /// Index of the first one waiting; that of the first one of all is any worker's first.
+    first: Option<u32>,
     waiting: VecDeque<Box<Interval>>,
 }
 
 impl Merging {
     fn new(workers: usize) -> Self {
-        Self { next: vec![Some(0); workers], first: 0, waiting: VecDeque::new() }
+        Self { next: vec![Some(0); workers], first: None, waiting: VecDeque::new() }
     }
 
     fn add(&mut self, worker: usize, part: Box<Interval>, spares: &Spares) {
         self.next[worker] = Some(part.index + 1);
-        let place = usize::try_from(part.index - self.first).unwrap_or(usize::MAX);
+        let first = *self.first.get_or_insert(part.index);
+        let place = usize::try_from(part.index - first).unwrap_or(usize::MAX);
         if let Some(merged) = self.waiting.get_mut(place) {
             merged.merge(&part);
             spares.give(part);
@@ -141,9 +142,11 @@ impl Merging {
 
     fn complete(&mut self) -> Vec<Box<Interval>> {
         let closed = self.next.iter().flatten().min().copied().unwrap_or(u32::MAX);
-        let count = usize::try_from(closed - self.first).unwrap_or(usize::MAX);
+        let Some(first) = &mut self.first else { return Vec::new() };
+        // Workers that have closed none yet of clients that joined later are before the first.
+        let count = usize::try_from(closed.saturating_sub(*first)).unwrap_or(usize::MAX);
         let over: Vec<_> = self.waiting.drain(..count.min(self.waiting.len())).collect();
-        self.first += u32::try_from(over.len()).unwrap_or(u32::MAX);
+        *first += u32::try_from(over.len()).unwrap_or(u32::MAX);
         over
     }
 }
@@ -242,6 +245,7 @@ mod tests {
         fn intervals_come_out_in_order_each_once_whatever_the_order_of_the_workers(
             lengths in prop::collection::vec(0u32..6, 1..4),
             picks in prop::collection::vec(any::<prop::sample::Index>(), 30),
+            joined in 0u32..100,
         ) {
             let mut merging = Merging::new(lengths.len());
             let mut sent = vec![0; lengths.len()];
@@ -253,7 +257,7 @@ mod tests {
                 if open.is_empty() { break }
                 let worker = open[picks.next().map_or(0, |pick| pick.index(open.len()))];
                 if sent[worker] < lengths[worker] {
-                    merging.add(worker, interval(sent[worker], 1), &spares());
+                    merging.add(worker, interval(joined + sent[worker], 1), &spares());
                     sent[worker] += 1;
                     out.extend(merging.complete());
                 } else {
@@ -263,7 +267,7 @@ mod tests {
             let longest = lengths.iter().max().copied().unwrap_or(0);
             prop_assert_eq!(out.len(), usize::try_from(longest).unwrap_or(0));
             for (index, merged) in (0..longest).zip(&out) {
-                prop_assert_eq!(merged.index, index);
+                prop_assert_eq!(merged.index, joined + index);
                 let workers = lengths.iter().filter(|length| **length > index).count();
                 prop_assert_eq!(merged.counts.transactions, workers as u64);
             }

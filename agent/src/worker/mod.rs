@@ -27,7 +27,7 @@ pub(crate) use clock::RunTime;
 pub(crate) use crew::Crew;
 pub(crate) use gate::pause_after;
 pub(crate) use recorder::{Ended, Sample};
-pub(crate) use start::Start;
+pub(crate) use start::{Begin, Start};
 pub(crate) use station::{Seat, Station};
 
 use crate::load::{Notice, Ready, Stop};

@@ -19,7 +19,7 @@ use super::recorder::Recorder;
 use super::shift::Shift;
 use super::station::{Furnishing, Schedule, Station};
 use super::timer::Timer;
-use super::{Command, Start, WorkerEvent, WorkerResult};
+use super::{Begin, Command, Start, WorkerEvent, WorkerResult};
 use crate::client::Session;
 use crate::load::{Ready, Stop};
 use crate::vitals::CpuMeter;
@@ -83,18 +83,18 @@ async fn work(mut assignment: Assignment) -> io::Result<WorkerResult> {
     assignment.outbox.send(WorkerEvent::Connected(Box::new(opened.ready)));
 
     // A stop that came while sessions were being opened was for this, too.
-    let start = if assignment.stopped {
+    let begin = if assignment.stopped {
         None
     } else {
         wait_for_start(&assignment.start, &mut assignment.commands, &timer).await
     };
-    let Some(start) = start else {
+    let Some(begin) = begin else {
         part(&station, sessions.into_iter().flatten().collect()).await;
         let station = Rc::into_inner(station).expect("no client has begun");
         return Ok(station.into_result(0.0));
     };
     meter.borrow_mut().lap();
-    Ok(Shift::begin(station, &mut assignment, start, sessions).await)
+    Ok(Shift::begin(station, &mut assignment, begin, sessions).await)
 }
 
 /// Everything that clients need, made before the start.
@@ -159,7 +159,7 @@ async fn wait_for_start(
     start: &Start,
     commands: &mut UnboundedReceiver<Command>,
     timer: &Timer,
-) -> Option<Instant> {
+) -> Option<Begin> {
     loop {
         if let Some(begun) = start.begin(Instant::now()) {
             return Some(begun);

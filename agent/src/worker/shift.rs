@@ -4,7 +4,7 @@
 //! loop runs, and enforce the drain timeout.
 
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pgsurge_common::script::ClientState;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::clock::RunTime;
 use super::crew::Assignment;
 use super::station::Station;
-use super::{Command, WorkerEvent, WorkerResult};
+use super::{Begin, Command, WorkerEvent, WorkerResult};
 use crate::client::{self, Session};
 use crate::load::Stop;
 use crate::vitals::CpuMeter;
@@ -43,10 +43,10 @@ impl Shift {
     pub(super) async fn begin(
         station: Rc<Station>,
         assignment: &mut Assignment,
-        start: Instant,
+        begin: Begin,
         sessions: Vec<Option<Session>>,
     ) -> WorkerResult {
-        station.begin(start);
+        station.begin(begin);
         let mut shift = Self {
             clients: JoinSet::new(),
             drain_timeout: assignment.plan.load.drain_timeout,
@@ -65,7 +65,7 @@ impl Shift {
         let first = assignment.share.first_client.0;
         let own = streams.clients(first, assignment.share.clients);
         let mut sessions = sessions.into_iter();
-        for (seat, own) in own.enumerate() {
+        for (seat, own) in own.map(|own| own.moved(assignment.moves)).enumerate() {
             let session = sessions.next().flatten();
             if session.is_none() && !station.rules.connect_each {
                 continue;
@@ -78,7 +78,7 @@ impl Shift {
 
     async fn keep_time(&mut self, commands: &mut UnboundedReceiver<Command>) {
         let station = Rc::clone(&self.station);
-        let mut next = RunTime::ZERO;
+        let mut next = station.joined();
         for tick in 0u32.. {
             self.tick(tick).await;
             next = next.plus(TICK);

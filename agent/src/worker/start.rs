@@ -4,7 +4,23 @@
 //! the first worker that begins decides for all.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// When the clients of a load begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begin {
+    /// The common start, from which the time of the run counts.
+    pub start: Instant,
+    /// So long after it; zero but for clients that join a run in course.
+    pub after: Duration,
+}
+
+impl Begin {
+    /// The instant itself; one beyond what the system can express never comes.
+    fn instant(self) -> Option<Instant> {
+        self.start.checked_add(self.after)
+    }
+}
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -16,16 +32,16 @@ pub struct Start {
 enum State {
     #[default]
     Idle,
-    Armed(Instant),
-    Begun(Instant),
+    Armed(Begin),
+    Begun(Begin),
 }
 
 impl Start {
     /// Names the instant; without effect once a worker has begun.
-    pub fn arm(&self, start: Instant) {
+    pub fn arm(&self, begin: Begin) {
         let mut state = self.lock();
         if !matches!(*state, State::Begun(_)) {
-            *state = State::Armed(start);
+            *state = State::Armed(begin);
         }
     }
 
@@ -43,19 +59,19 @@ impl Start {
     pub fn instant(&self) -> Option<Instant> {
         match *self.lock() {
             State::Idle => None,
-            State::Armed(start) | State::Begun(start) => Some(start),
+            State::Armed(begin) | State::Begun(begin) => begin.instant(),
         }
     }
 
     /// Begins if the instant has come and has not been called off; returns it then.
-    pub fn begin(&self, now: Instant) -> Option<Instant> {
+    pub fn begin(&self, now: Instant) -> Option<Begin> {
         let mut state = self.lock();
         match *state {
-            State::Armed(start) if now >= start => {
-                *state = State::Begun(start);
-                Some(start)
+            State::Armed(begin) if begin.instant().is_some_and(|instant| now >= instant) => {
+                *state = State::Begun(begin);
+                Some(begin)
             }
-            State::Begun(start) => Some(start),
+            State::Begun(begin) => Some(begin),
             State::Idle | State::Armed(_) => None,
         }
     }
@@ -67,24 +83,34 @@ impl Start {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn an_instant_can_be_called_off_until_the_first_worker_begins() {
         let start = Start::default();
         let now = Instant::now();
+        let at = |start| Begin { start, after: Duration::ZERO };
         assert!(start.begin(now).is_none());
-        start.arm(now);
+        start.arm(at(now));
         assert!(start.disarm());
         assert!(start.begin(now).is_none());
         let later = now + Duration::from_secs(1);
-        start.arm(later);
+        start.arm(at(later));
         assert!(start.begin(now).is_none());
-        assert_eq!(start.begin(later), Some(later));
+        assert_eq!(start.begin(later), Some(at(later)));
         assert!(!start.disarm());
-        start.arm(now);
-        assert_eq!(start.begin(now), Some(later));
+        start.arm(at(now));
+        assert_eq!(start.begin(now), Some(at(later)));
+    }
+
+    #[test]
+    fn clients_that_join_later_wait_for_their_own_instant() {
+        let start = Start::default();
+        let now = Instant::now();
+        let begin = Begin { start: now, after: Duration::from_secs(30) };
+        start.arm(begin);
+        assert_eq!(start.begin(now), None);
+        assert_eq!(start.instant(), Some(now + begin.after));
+        assert_eq!(start.begin(now + begin.after), Some(begin));
     }
 }

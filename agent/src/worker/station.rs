@@ -21,7 +21,7 @@ use super::gate::Gate;
 use super::notices::Budget;
 use super::recorder::Recorder;
 use super::timer::Timer;
-use super::{WorkerEvent, WorkerResult};
+use super::{Begin, WorkerEvent, WorkerResult};
 use crate::client::Rules;
 use crate::load::{Notice, Stop};
 use crate::wire::{CancelToken, Connector};
@@ -45,6 +45,8 @@ pub(crate) struct Station {
     pub(super) outbox: Outbox,
     /// Set when the load begins.
     clock: Cell<Option<Clock>>,
+    /// When its clients begin; the beginning of the run, but for those that join later.
+    joined: Cell<RunTime>,
     stop: Cell<Option<Stop>>,
     /// The whole run is to end for a reason that was told.
     hopeless: Cell<bool>,
@@ -141,6 +143,7 @@ impl Station {
             books: RefCell::new(Books { statements, ..Books::default() }),
             budget: Budget::new(),
             clock: Cell::new(None),
+            joined: Cell::new(RunTime::ZERO),
             stop: Cell::new(None),
             hopeless: Cell::new(false),
             program: with.program,
@@ -154,9 +157,19 @@ impl Station {
         }
     }
 
-    /// The load begins: time counts from `start`.
-    pub(super) fn begin(&self, start: Instant) {
-        self.clock.set(Some(Clock::new(start)));
+    /// The load begins: time counts from the common start, statistics and schedule from when its clients
+    /// join.
+    pub(super) fn begin(&self, begin: Begin) {
+        self.clock.set(Some(Clock::new(begin.start)));
+        let joined = RunTime::after(begin.after);
+        self.joined.set(joined);
+        self.recorder.borrow_mut().join(joined);
+        self.schedule.borrow_mut().pacer.join(joined.us());
+    }
+
+    /// When its clients began.
+    pub(crate) fn joined(&self) -> RunTime {
+        self.joined.get()
     }
 
     /// The time of the run; before the beginning it is the beginning.

@@ -29,6 +29,19 @@ pub struct ClientStreams {
     pub chooser: Generator,
 }
 
+impl ClientStreams {
+    /// The streams of a client that has changed its agent so often: it goes on 2^64 outputs further in its
+    /// own streams each time. So no value is drawn again that the lost agent may have used (a server that
+    /// sees the same keys twice finds them cached), and what comes is known in advance all the same.
+    #[must_use]
+    pub fn moved(self, moves: u32) -> Self {
+        (0..moves).fold(self, |own, _| Self {
+            functions: own.functions.jumped(),
+            chooser: own.chooser.jumped(),
+        })
+    }
+}
+
 /// What one worker draws from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerStreams {
@@ -130,7 +143,9 @@ mod tests {
     #[test]
     fn no_two_streams_are_equal() {
         let streams = Streams::new(1, 50, false);
-        let clients = streams.clients(0, 50).flat_map(|c| [c.functions, c.chooser]);
+        let lives = |client: ClientStreams| (0..3).map(move |moves| client.moved(moves));
+        let clients = streams.clients(0, 50).flat_map(lives);
+        let clients = clients.flat_map(|c| [c.functions, c.chooser]);
         let workers = (0..50).map(|w| streams.worker(w)).flat_map(|w| [w.throttle, w.log]);
         let all: Vec<_> = clients.chain(workers).collect();
         for (index, stream) in all.iter().enumerate() {

@@ -22,6 +22,7 @@ use super::read::{CommandLine, Given};
 use super::table::Group;
 use super::usage::UsageError;
 use super::values::{atoi, count, latency_limit_us, rate};
+use crate::run::OnAgentLoss;
 
 /// Everything `pgsurge run` was told, checked as far as that is possible without a server.
 #[derive(Clone, Debug)]
@@ -205,6 +206,7 @@ impl Collected {
             ));
         }
         args.cluster.check()?;
+        check_agent_loss(args)?;
         check_expectations(args)?;
         if let Some(agents) = args.cluster.agents.filter(|&agents| agents > args.clients) {
             return Err(UsageError::new(format!(
@@ -215,6 +217,17 @@ impl Collected {
         }
         Ok(self.args)
     }
+}
+
+/// What each client of a lost agent had done is not known, so what it still has to do is not either.
+fn check_agent_loss(args: &BenchArgs) -> Result<(), UsageError> {
+    let moves = args.cluster.on_agent_loss == OnAgentLoss::Rebalance;
+    if moves && matches!(args.end, End::Transactions(_)) {
+        return Err(UsageError::new("--on-agent-loss rebalance needs a duration (-T)").detail(
+            "how many of its transactions (-t) each client of a lost agent had done is not known",
+        ));
+    }
+    Ok(())
 }
 
 /// A condition about what is not measured would fail every run.

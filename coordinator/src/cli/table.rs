@@ -157,7 +157,7 @@ pub const OPTIONS: &[Opt] = &[
     long_valued(
         ("on-agent-loss", "HOW"),
         Cluster,
-        "what a lost agent does to the run: \"fail\" or \"continue\" [default: fail]",
+        "after losing an agent: \"fail\", \"continue\" or \"rebalance\" [default: fail]",
     ),
     long_valued(
         ("tls", "DIR"),

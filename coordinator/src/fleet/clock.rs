@@ -78,10 +78,10 @@ fn read(sent_ns: u64, echo: &ClockEcho, now_ns: u64) -> ClockReading {
 }
 
 impl ClockReading {
-    /// An instant of the coordinator on the agent's clock; never before the agent's process began.
+    /// An instant of the coordinator on the agent's clock; negative before the agent's process began.
     #[must_use]
-    pub fn to_agent_ns(&self, coordinator_ns: u64) -> u64 {
-        coordinator_ns.saturating_add_signed(self.offset_ns)
+    pub fn to_agent_ns(&self, coordinator_ns: u64) -> i64 {
+        self.offset_ns.saturating_add_unsigned(coordinator_ns)
     }
 }
 
@@ -140,10 +140,13 @@ mod tests {
             }
             let reading = done.expect("eight probes are a round");
             prop_assert!(reading.offset_ns.abs_diff(offset) <= reading.error_ns);
+            let agents = i64::try_from(now).expect("small") + offset;
             prop_assert_eq!(
-                reading.to_agent_ns(now).abs_diff(now.checked_add_signed(offset).expect("positive")),
+                reading.to_agent_ns(now).abs_diff(agents),
                 reading.offset_ns.abs_diff(offset)
             );
+            // A process that began later than that instant has it before its own beginning.
+            prop_assert_eq!(reading.to_agent_ns(0), reading.offset_ns);
         }
     }
 

@@ -19,8 +19,15 @@ pub struct AgentHandle {
     facts: Arc<AgentFacts>,
 }
 
+/// All agents that could take part in a run, in the order of admission.
+pub(super) fn free(hub: &Arc<Hub>) -> Vec<AgentHandle> {
+    let registry = hub.lock();
+    let free = registry.agents.iter().filter(|(_, agent)| agent.is_free());
+    free.map(|(key, agent)| AgentHandle::new(Arc::clone(hub), *key, agent.facts.clone())).collect()
+}
+
 impl AgentHandle {
-    pub(super) fn new(hub: Arc<Hub>, key: Key, facts: AgentFacts) -> Self {
+    fn new(hub: Arc<Hub>, key: Key, facts: AgentFacts) -> Self {
         Self { hub, key, facts: Arc::new(facts) }
     }
 
@@ -43,9 +50,15 @@ impl AgentHandle {
         joined == Some(true)
     }
 
-    /// Sends a command of the run; it arrives once, also over a connection that comes back.
-    pub fn command(&self, command: Command) {
-        self.hub.with(self.key, |agent| agent.command(command));
+    /// Sends a command about a part of the run; it arrives once, also over a connection that comes back.
+    pub fn command(&self, part: AgentId, command: Command) {
+        self.hub.with(self.key, |agent| agent.command(part, command));
+    }
+
+    /// Agents of the same fleet that could take part in a run.
+    #[must_use]
+    pub fn spares(&self) -> Vec<Self> {
+        free(&self.hub)
     }
 
     /// Begins a round of clock probes, which ends in an event.

@@ -6,9 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use pgsurge_proto::message::{
-    AgentMessage, CoordinatorMessage, Hello, Report, Resumed, Token, Welcome,
-};
+use pgsurge_proto::message::{AgentMessage, CoordinatorMessage, Hello, Resumed, Token, Welcome};
 use pgsurge_proto::server::{Admission, Newcomer, Outgoing, Refusal};
 use pgsurge_proto::{Incoming, ReceiveError};
 use tokio::sync::{Notify, mpsc};
@@ -127,13 +125,15 @@ impl Hub {
         agent.generation += 1;
         agent.last_heard = Instant::now();
         let given_up = agent.relink(link, resume.and_then(|resume| resume.run).as_ref());
+        // An agent that has given its run up begins anew: it may be given clients of the same run again.
+        let goes_on = known.is_some() && given_up.is_none();
         if let Some((agent, events)) = given_up {
             let reason = "it ended its load since it had not heard from the coordinator".to_owned();
-            let sign = Sign::Report(Report::Fault(reason));
+            let sign = Sign::Gone(reason);
             // Not here: the lock is held, and the run may be slow to take it.
             tokio::spawn(async move { events.send(FleetEvent { agent, sign }).await });
         }
-        let resumed = known.is_some().then(|| Resumed { run: agent.reports_received() });
+        let resumed = goes_on.then(|| Resumed { run: agent.reports_received() });
         tracing::info!(
             agent = agent.facts.name, from = %peer, again = known.is_some(), "agent attached"
         );

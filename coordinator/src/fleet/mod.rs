@@ -209,10 +209,7 @@ impl Fleet {
     /// All agents that could take part in a run.
     #[must_use]
     pub fn free(&self) -> Vec<AgentHandle> {
-        let registry = self.hub.lock();
-        let free = registry.agents.iter().filter(|(_, agent)| agent.is_free());
-        free.map(|(key, agent)| AgentHandle::new(Arc::clone(&self.hub), *key, agent.facts.clone()))
-            .collect()
+        handle::free(&self.hub)
     }
 
     /// Lets released agents go and closes the port. Bounded, whatever agents do.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pgsurge_common::ids::{AgentId, RunId};
 use pgsurge_proto::message::{
-    Ack, ClockEcho, Command, CoordinatorMessage, Hello, Report, RunMessage, Token,
+    Ack, ClockEcho, Command, CoordinatorMessage, Hello, OfPart, Report, RunMessage, Token,
 };
 use pgsurge_proto::numbering::{Arrival, Inbox, Outbox};
 use tokio::sync::mpsc;
@@ -39,7 +39,7 @@ pub struct AgentFacts {
 /// Something that an agent of a run did.
 #[derive(Debug)]
 pub struct FleetEvent {
-    /// Which agent of the run.
+    /// Which agent of the run, by the number of its first part.
     pub agent: AgentId,
     /// What it did.
     pub sign: Sign,
@@ -48,12 +48,14 @@ pub struct FleetEvent {
 /// See [`FleetEvent`].
 #[derive(Debug)]
 pub enum Sign {
-    /// It reported something; each report comes once and in order.
-    Report(Report),
+    /// It reported something of one of its parts; each report comes once and in order.
+    Report(OfPart<Report>),
     /// Its clock was measured.
     Clock(ClockReading),
     /// It broke the protocol and will not be heard again.
     Expelled(String),
+    /// It has ended all its load, and its part in the run is over.
+    Gone(String),
 }
 
 /// One agent.
@@ -82,7 +84,7 @@ pub(super) struct RunLink {
     pub id: RunId,
     pub agent: AgentId,
     pub events: mpsc::Sender<FleetEvent>,
-    pub outbox: Outbox<Command>,
+    pub outbox: Outbox<OfPart<Command>>,
     pub inbox: Inbox,
     pub released: bool,
 }
@@ -195,10 +197,10 @@ impl Agent {
     }
 
     /// Sends what must not be lost.
-    pub fn command(&mut self, command: Command) {
+    pub fn command(&mut self, part: AgentId, command: Command) {
         if let Some(run) = &mut self.run {
             run.released |= command == Command::Release;
-            run.outbox.push(command);
+            run.outbox.push(OfPart { part, body: command });
         }
         self.flush();
     }
@@ -216,7 +218,7 @@ impl Agent {
     }
 
     /// A report came: to be handed on if it is new.
-    pub fn report(&mut self, report: RunMessage<Report>) -> Result<Option<Report>, String> {
+    pub fn report(&mut self, report: RunMessage<Report>) -> Result<Option<OfPart<Report>>, String> {
         let Some(run) = self.run.as_mut().filter(|run| run.id == report.run) else {
             return Ok(None);
         };

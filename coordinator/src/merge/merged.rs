@@ -1,6 +1,8 @@
 //! What is left of a run when all intervals are merged: plain data, of a size that the length of the
 //! run does not change.
 
+use std::ops::Range;
+
 use pgsurge_common::ids::AgentId;
 use pgsurge_common::stats::{Counts, ErrorCounts, Histogram, Totals, Vitals};
 
@@ -45,11 +47,13 @@ pub struct AgentMerged {
     pub totals: Option<Totals>,
     /// It was given up.
     pub lost: bool,
+    /// Its intervals of the measured part: from the one in which it joined to the last that came.
+    pub intervals: Range<u32>,
 }
 
 impl From<Lane> for AgentMerged {
     fn from(lane: Lane) -> Self {
-        let lost = matches!(lane.state, State::Lost);
+        let (lost, intervals) = (matches!(lane.state, State::Lost), lane.measured_intervals());
         let totals = match lane.state {
             State::Finished(totals) => Some(*totals),
             State::Live | State::Unreachable | State::Lost => None,
@@ -63,6 +67,7 @@ impl From<Lane> for AgentMerged {
             vitals: lane.vitals,
             totals,
             lost,
+            intervals,
         }
     }
 }

@@ -11,6 +11,7 @@ use pgsurge_common::stats::{Counts, ErrorCounts, Interval, Phase, Totals, micros
 
 use super::lane::{Lane, State};
 use super::queue::Queue;
+use super::slot::Origin;
 use super::{AgentMerged, ClusterInterval, MergeError, Merged, Setup, Sums, Timeline, proof};
 
 /// See the module.
@@ -51,9 +52,14 @@ impl Merger {
         let lane = self.lane_mut(agent)?;
         lane.check_order(interval.phase, interval.index)?;
         lane.add(&interval);
+        let origin = Origin {
+            host: lane.host,
+            moved: lane.moved,
+            late: lane.is_late(interval.phase, interval.index),
+        };
         let silent = self.lanes.iter().filter(|lane| matches!(lane.state, State::Unreachable));
-        let silent = silent.map(|lane| lane.agent);
-        if let Some(late) = self.queues[interval.phase as usize].add(interval, silent) {
+        let silent = silent.map(|lane| lane.host);
+        if let Some(late) = self.queues[interval.phase as usize].add(interval, origin, silent) {
             self.add(&late);
             if late.phase == Phase::Measure {
                 self.timeline.amend(&late);
@@ -70,18 +76,53 @@ impl Merger {
         }
         lane.state = State::Unreachable;
         let received = [Phase::Warmup, Phase::Measure].map(|phase| lane.received(phase));
+        let host = lane.host;
         for (queue, received) in self.queues.iter_mut().zip(received) {
-            queue.mark_unreachable(agent, received);
+            queue.mark_unreachable(host, received);
         }
         Ok(())
     }
 
-    /// The agent is heard from again.
-    pub fn reachable(&mut self, agent: AgentId) -> Result<(), MergeError> {
+    /// The agent is heard from again, in this interval of the run. What it delivers of earlier ones is
+    /// late.
+    pub fn reachable(
+        &mut self,
+        agent: AgentId,
+        (phase, index): (Phase, u32),
+    ) -> Result<(), MergeError> {
         let lane = self.lane_mut(agent)?;
         if matches!(lane.state, State::Unreachable) {
             lane.state = State::Live;
+            if phase == Phase::Measure {
+                lane.was_late(Phase::Warmup, u32::MAX);
+            }
+            lane.was_late(phase, index);
         }
+        Ok(())
+    }
+
+    /// Clients of a lost (or left) agent will go on as a new part of another agent, or of the same as it
+    /// comes back; nothing is waited for until they [join](Self::join). `host` is the agent's first part.
+    pub fn moving(
+        &mut self,
+        part: AgentId,
+        host: AgentId,
+        from: AgentId,
+    ) -> Result<(), MergeError> {
+        self.lane_mut(from)?.heirs.push(part);
+        self.lanes.push(Lane::joining(part, host));
+        Ok(())
+    }
+
+    /// They are to join with this interval, on which nobody has reported yet.
+    pub fn join(&mut self, part: AgentId, (phase, index): (Phase, u32)) -> Result<(), MergeError> {
+        self.lane_mut(part)?.join(phase, index);
+        Ok(())
+    }
+
+    /// The agent is told to leave: what it does not do any more is missing.
+    pub fn left(&mut self, agent: AgentId) -> Result<(), MergeError> {
+        self.lane_mut(agent)?.left = true;
         Ok(())
     }
 
@@ -136,15 +177,14 @@ impl Merger {
     }
 
     fn ready_of(&mut self, phase: Phase) -> Option<ClusterInterval> {
-        let queue = &mut self.queues[phase as usize];
+        let queue = &self.queues[phase as usize];
         let index = queue.next();
         let waits = self.lanes.iter().any(|lane| lane.is_awaited() && !lane.has(phase, index));
         if waits && !self.closed && queue.len() <= self.open_most {
             return None;
         }
-        let slot = queue.pop()?;
-        let owes =
-            |lane: &&Lane| !matches!(lane.state, State::Finished(_)) && !lane.has(phase, index);
+        let slot = self.queues[phase as usize].pop()?;
+        let owes = |lane: &&Lane| self.owes(lane, phase, index);
         let missing = self.lanes.iter().filter(owes).map(|lane| lane.agent).collect();
         let ready = slot.close(missing);
         self.add(&ready.interval);
@@ -152,6 +192,18 @@ impl Merger {
             self.timeline.push(&ready);
         }
         Some(ready)
+    }
+
+    /// The part's clients should have worked in this interval, and nothing of it is there: neither from it
+    /// nor from those that took its clients over.
+    fn owes(&self, lane: &Lane, phase: Phase, index: u32) -> bool {
+        let done = matches!(lane.state, State::Finished(_)) && !lane.left;
+        if done || lane.has(phase, index) {
+            return false;
+        }
+        let heir = |id: &AgentId| self.lanes.iter().find(|lane| lane.agent == *id);
+        let taken = |id| heir(id).is_some_and(|heir| heir.has_begun(phase, index));
+        lane.heirs.is_empty() || !lane.heirs.iter().all(taken)
     }
 
     /// Ends the merge and proves the sums. Call it after the last [`Merger::next_ready`]; what is still

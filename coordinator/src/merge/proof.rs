@@ -167,6 +167,7 @@ pub(super) fn missing(lanes: &[Lane], interval_us: u64) -> Vec<Missing> {
         let first = lane.received(Phase::Measure);
         let count = match &lane.state {
             State::Lost => 0,
+            _ if !lane.has_begun(Phase::Measure, u32::MAX) => 0,
             State::Live | State::Unreachable => 1,
             State::Finished(totals) => {
                 let owed = totals.last_end_us.div_ceil(interval_us.max(1));

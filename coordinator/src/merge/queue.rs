@@ -1,13 +1,14 @@
 //! The open intervals of one phase, one after the other; the first is the next to yield.
 //!
-//! Each agent delivers in order, so what is new always follows the last open one.
+//! Each agent delivers in order, so what is new follows the last open one, unless nobody had load for a
+//! while: what lies between is empty then.
 
 use std::collections::VecDeque;
 
 use pgsurge_common::ids::AgentId;
 use pgsurge_common::stats::{Interval, Phase};
 
-use super::slot::Slot;
+use super::slot::{Origin, Slot};
 
 #[derive(Debug)]
 pub(super) struct Queue {
@@ -41,13 +42,21 @@ impl Queue {
     pub(super) fn add(
         &mut self,
         interval: Interval,
+        origin: Origin,
         silent: impl Iterator<Item = AgentId>,
     ) -> Option<Interval> {
         let Some(place) = interval.index.checked_sub(self.yielded) else { return Some(interval) };
-        match self.open.get_mut(place as usize) {
-            Some(slot) => slot.add(&interval),
-            None => self.open.push_back(Slot::new(interval, silent)),
+        if let Some(slot) = self.open.get_mut(place as usize) {
+            slot.add(&interval, origin);
+            return None;
         }
+        while self.open.len() < place as usize {
+            let index = self.yielded + u32::try_from(self.open.len()).unwrap_or(u32::MAX);
+            let (scripts, rate_limited) = (interval.scripts.len(), interval.lag.is_some());
+            let nothing = Interval::new(self.phase, index, scripts, rate_limited);
+            self.open.push_back(Slot::empty(nothing));
+        }
+        self.open.push_back(Slot::new(interval, origin, silent));
         None
     }
 

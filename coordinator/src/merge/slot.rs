@@ -19,23 +19,59 @@ pub struct ClusterInterval {
     pub missing: Vec<AgentId>,
     /// Agents that were unreachable while it was open. Their results are in it unless they are missing.
     pub unreachable: Vec<AgentId>,
+    /// Those of its clients that were taken over from lost agents.
+    pub moved: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct Slot {
     interval: Interval,
-    agents: u32,
+    agents: BTreeSet<AgentId>,
     unreachable: BTreeSet<AgentId>,
+    moved: u32,
+}
+
+/// Whose interval it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    /// The agent, by its first part.
+    pub(super) host: AgentId,
+    /// The clients were taken over from a lost agent.
+    pub(super) moved: bool,
+    /// The agent was unreachable when the interval was due.
+    pub(super) late: bool,
 }
 
 impl Slot {
-    pub(super) fn new(first: Interval, unreachable: impl Iterator<Item = AgentId>) -> Self {
-        Self { interval: first, agents: 1, unreachable: unreachable.collect() }
+    /// Nobody has delivered it.
+    pub(super) fn empty(interval: Interval) -> Self {
+        let (agents, unreachable) = (BTreeSet::new(), BTreeSet::new());
+        Self { interval, agents, unreachable, moved: 0 }
     }
 
-    pub(super) fn add(&mut self, interval: &Interval) {
+    pub(super) fn new(
+        first: Interval,
+        origin: Origin,
+        unreachable: impl Iterator<Item = AgentId>,
+    ) -> Self {
+        let mut slot = Self { unreachable: unreachable.collect(), ..Self::empty(first) };
+        slot.enter(origin, slot.interval.clients);
+        slot
+    }
+
+    pub(super) fn add(&mut self, interval: &Interval, origin: Origin) {
         self.interval.merge(interval);
-        self.agents += 1;
+        self.enter(origin, interval.clients);
+    }
+
+    fn enter(&mut self, origin: Origin, clients: u32) {
+        self.agents.insert(origin.host);
+        if origin.late {
+            self.unreachable.insert(origin.host);
+        }
+        if origin.moved {
+            self.moved += clients;
+        }
     }
 
     pub(super) fn mark_unreachable(&mut self, agent: AgentId) {
@@ -45,10 +81,11 @@ impl Slot {
     pub(super) fn close(self, missing: Vec<AgentId>) -> ClusterInterval {
         ClusterInterval {
             interval: self.interval,
-            agents: self.agents,
+            agents: u32::try_from(self.agents.len()).unwrap_or(u32::MAX),
             complete: missing.is_empty(),
             missing,
             unreachable: self.unreachable.into_iter().collect(),
+            moved: self.moved,
         }
     }
 }

@@ -46,6 +46,10 @@ pub struct TimelinePoint {
     pub agents: u32,
     /// No agent is missing in any of its intervals.
     pub complete: bool,
+    /// Agents that were unreachable; the most of its intervals.
+    pub unreachable: u32,
+    /// Clients at work at its end that were taken over from lost agents.
+    pub moved: u32,
 }
 
 impl TimelinePoint {
@@ -61,6 +65,8 @@ impl TimelinePoint {
             disconnected: ready.interval.disconnected,
             agents: ready.agents,
             complete: ready.complete,
+            unreachable: u32::try_from(ready.unreachable.len()).unwrap_or(u32::MAX),
+            moved: ready.moved,
         }
     }
 
@@ -75,6 +81,8 @@ impl TimelinePoint {
         self.disconnected = next.disconnected;
         self.agents = self.agents.min(next.agents);
         self.complete &= next.complete;
+        self.unreachable = self.unreachable.max(next.unreachable);
+        self.moved = next.moved;
     }
 }
 

@@ -103,7 +103,12 @@ pub(super) fn agent(name: &str, first_client: u32, clients: u32, transactions: u
     AgentResult {
         id: AgentId(first_client),
         name: name.into(),
-        share: Share { workers: vec![worker], connect_concurrency: 16, connect_rate_per_s: None },
+        share: Share {
+            workers: vec![worker],
+            connect_concurrency: 16,
+            connect_rate_per_s: None,
+            moves: 0,
+        },
         counts,
         response: latencies(transactions),
         totals: Some(totals),
@@ -117,7 +122,7 @@ pub(super) fn agent(name: &str, first_client: u32, clients: u32, transactions: u
 /// An interval of so many agents, none missing.
 pub(super) fn ready(interval: Interval, agents: u32) -> ClusterInterval {
     let (missing, unreachable) = (Vec::new(), Vec::new());
-    ClusterInterval { interval, agents, complete: true, missing, unreachable }
+    ClusterInterval { interval, agents, complete: true, missing, unreachable, moved: 0 }
 }
 
 /// A run of these agents; merged figures, server's counts and timeline follow from them.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pgsurge_common::plan::Plan;
-use pgsurge_common::plan::split::Share;
+use pgsurge_common::plan::split::{Share, SplitRules};
 use pgsurge_proto::message::Notice;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -30,7 +30,7 @@ use crate::merge::ClusterInterval;
 pub use driver::{Prepared, prepare};
 pub use error::{Missing, RunError};
 pub use machine::{Machine, OnAgentLoss};
-pub use outcome::{Aborted, AgentOutcome, Loss, RunOutcome, Silence, connections};
+pub use outcome::{Aborted, AgentOutcome, Loss, RunOutcome, Silence, TookOver, connections};
 
 /// Everything that a run needs.
 #[derive(Debug)]
@@ -58,12 +58,18 @@ pub struct RunOptions {
     pub any_server: bool,
     /// What becomes of a run that loses an agent.
     pub on_agent_loss: OnAgentLoss,
+    /// How clients of a lost agent are spread over the workers of those that take them.
+    pub split: SplitRules,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        let on_agent_loss = OnAgentLoss::default();
-        Self { interval: Duration::from_secs(1), any_server: false, on_agent_loss }
+        Self {
+            interval: Duration::from_secs(1),
+            any_server: false,
+            on_agent_loss: OnAgentLoss::default(),
+            split: SplitRules::default(),
+        }
     }
 }
 

@@ -13,7 +13,8 @@ use crate::merge::Merged;
 /// A run that had load on.
 #[derive(Debug)]
 pub struct RunOutcome {
-    /// One entry an agent, numbered in this order.
+    /// One entry a part of the run, numbered in this order: the agents of the beginning first, then what was
+    /// taken over from lost ones.
     pub agents: Vec<AgentOutcome>,
     /// Sums, timeline and proofs; holds the agents' totals, too.
     pub merged: Merged,
@@ -47,7 +48,7 @@ pub struct AgentOutcome {
     pub facts: AgentFacts,
     /// What it had to do.
     pub share: Share,
-    /// How its connection phase ended.
+    /// How its connection phase ended; nothing wanted where it never did.
     pub ready: Ready,
     /// How well its clock was known.
     pub clock: ClockSummary,
@@ -57,6 +58,17 @@ pub struct AgentOutcome {
     pub left: Option<String>,
     /// When it was unreachable and came back; the first hundred.
     pub silences: Vec<Silence>,
+    /// Whose clients these were before, if they were taken over.
+    pub took_over: Option<TookOver>,
+}
+
+/// Clients that an agent took over from a lost one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TookOver {
+    /// The part that had them before.
+    pub from: AgentId,
+    /// When they began here, in seconds since the measured part began; absent if they never did.
+    pub at_s: Option<f64>,
 }
 
 /// The loss of an agent.

@@ -204,11 +204,12 @@ impl TryFrom<wire::Load> for Load {
 
 impl From<&Share> for wire::Share {
     fn from(share: &Share) -> Self {
-        let Share { workers, connect_concurrency, connect_rate_per_s } = share;
+        let Share { workers, connect_concurrency, connect_rate_per_s, moves } = share;
         Self {
             workers: workers.iter().map(|worker| (*worker).into()).collect(),
             connect_concurrency: *connect_concurrency,
             connect_rate_per_s: *connect_rate_per_s,
+            moves: *moves,
         }
     }
 }
@@ -221,6 +222,7 @@ impl TryFrom<wire::Share> for Share {
             workers: each(wire.workers)?,
             connect_concurrency: positive(wire.connect_concurrency, "Share.connect_concurrency")?,
             connect_rate_per_s: rate(wire.connect_rate_per_s, "Share.connect_rate_per_s")?,
+            moves: moves(wire.moves)?,
         })
     }
 }
@@ -245,4 +247,13 @@ impl TryFrom<wire::WorkerShare> for WorkerShare {
             clients: wire.clients,
         })
     }
+}
+
+/// Each move takes a jump of every client's streams, so a number from nowhere must not cost hours.
+fn moves(moves: u32) -> Result<u32, WireError> {
+    const MOST: u32 = 10_000;
+    if moves > MOST {
+        return Err(WireError::invalid("Share.moves", &moves));
+    }
+    Ok(moves)
 }

@@ -1,23 +1,25 @@
 //! Commands down and reports up.
 
-use pgsurge_common::ids::WorkerId;
+use pgsurge_common::ids::{AgentId, WorkerId};
 
 use super::plan::run_id;
 use crate::error::{WireError, required, text};
-use crate::message::{Command, Notice, NoticeLevel, Ready, Report, RunMessage, Stop};
+use crate::message::{Command, Notice, NoticeLevel, OfPart, Ready, Report, RunMessage, Stop};
 use crate::numbering::Numbered;
 use crate::wire;
 
 impl From<RunMessage<Command>> for wire::Command {
     fn from(command: RunMessage<Command>) -> Self {
         use wire::command::Kind;
-        let Numbered { number, body } = command.message;
+        let Numbered { number, body: OfPart { part, body } } = command.message;
         let kind = match body {
             Command::Prepare { plan, share } => Kind::Prepare(wire::Prepare {
                 plan: Some((&*plan).into()),
                 share: Some((&share).into()),
             }),
-            Command::Start { attempt, at_ns } => Kind::Start(wire::Start { attempt, at_ns }),
+            Command::Start { attempt, at_ns, join_us } => {
+                Kind::Start(wire::Start { attempt, at_ns, join_us })
+            }
             Command::CallOff { attempt } => Kind::CallOff(wire::CallOff { attempt }),
             Command::Stop(stop) => {
                 let mode = match stop {
@@ -28,7 +30,7 @@ impl From<RunMessage<Command>> for wire::Command {
             }
             Command::Release => Kind::Release(wire::Release {}),
         };
-        Self { run_id: command.run.to_string(), number, kind: Some(kind) }
+        Self { run_id: command.run.to_string(), number, part: part.0, kind: Some(kind) }
     }
 }
 
@@ -42,7 +44,9 @@ impl TryFrom<wire::Command> for RunMessage<Command> {
                 plan: Box::new(required(plan, "Prepare.plan")?),
                 share: required(share, "Prepare.share")?,
             },
-            Kind::Start(wire::Start { attempt, at_ns }) => Command::Start { attempt, at_ns },
+            Kind::Start(wire::Start { attempt, at_ns, join_us }) => {
+                Command::Start { attempt, at_ns, join_us }
+            }
             Kind::CallOff(wire::CallOff { attempt }) => Command::CallOff { attempt },
             Kind::Stop(stop) => Command::Stop(match stop.mode() {
                 wire::stop::Mode::Unspecified => return Err(WireError::Missing("Stop.mode")),
@@ -51,6 +55,7 @@ impl TryFrom<wire::Command> for RunMessage<Command> {
             }),
             Kind::Release(wire::Release {}) => Command::Release,
         };
+        let body = OfPart { part: AgentId(wire.part), body };
         let message = Numbered { number: wire.number, body };
         Ok(Self { run: run_id(wire.run_id, "Command.run_id")?, message })
     }
@@ -59,7 +64,7 @@ impl TryFrom<wire::Command> for RunMessage<Command> {
 impl From<RunMessage<Report>> for wire::Report {
     fn from(report: RunMessage<Report>) -> Self {
         use wire::report::Kind;
-        let Numbered { number, body } = report.message;
+        let Numbered { number, body: OfPart { part, body } } = report.message;
         let kind = match body {
             Report::Ready(ready) => Kind::Ready(wire::Ready {
                 connect: Some((&ready.connect).into()),
@@ -78,7 +83,7 @@ impl From<RunMessage<Report>> for wire::Report {
             Report::Fault(text) => Kind::Fault(wire::Fault { text }),
             Report::Leaving(reason) => Kind::Leaving(wire::Leaving { reason }),
         };
-        Self { run_id: report.run.to_string(), number, kind: Some(kind) }
+        Self { run_id: report.run.to_string(), number, part: part.0, kind: Some(kind) }
     }
 }
 
@@ -105,6 +110,7 @@ impl TryFrom<wire::Report> for RunMessage<Report> {
             Kind::Fault(fault) => Report::Fault(text(fault.text, "Fault.text")?),
             Kind::Leaving(leaving) => Report::Leaving(text(leaving.reason, "Leaving.reason")?),
         };
+        let body = OfPart { part: AgentId(wire.part), body };
         let message = Numbered { number: wire.number, body };
         Ok(Self { run: run_id(wire.run_id, "Report.run_id")?, message })
     }

@@ -12,11 +12,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::time::{sleep, sleep_until};
 
+/// One interval in real time, short so that many fit into a test.
+pub const PACE: Duration = Duration::from_millis(20);
+
 /// How a fake load behaves.
 #[derive(Clone, Debug)]
 pub struct Timetable {
-    /// One interval in real time; the figures say that it was a second.
-    pub pace: Duration,
     /// Intervals until it ends by itself.
     pub intervals: u32,
     /// Sessions that cannot be had.
@@ -29,13 +30,7 @@ pub struct Timetable {
 
 impl Default for Timetable {
     fn default() -> Self {
-        Self {
-            pace: Duration::from_millis(20),
-            intervals: 20,
-            refused: 0,
-            server: "the one".to_owned(),
-            fault: None,
-        }
+        Self { intervals: 20, refused: 0, server: "the one".to_owned(), fault: None }
     }
 }
 
@@ -83,6 +78,8 @@ pub struct FakeEngine {
 #[derive(Clone, Copy, Debug, Default)]
 struct Orders {
     start: Option<Instant>,
+    /// Clients join so long after the common start.
+    after: Duration,
     stop: Option<Stop>,
     begun: bool,
 }
@@ -97,6 +94,7 @@ impl Engine for FakeEngine {
         &mut self,
         _: Arc<Plan>,
         share: &Share,
+        _: u32,
     ) -> Result<(FakeLoad, UnboundedReceiver<LoadEvent>), String> {
         if let Some(fault) = &self.timetable.fault {
             return Err(fault.clone());
@@ -120,8 +118,8 @@ impl Engine for FakeEngine {
 }
 
 impl RunningLoad for FakeLoad {
-    fn arm(&self, start: Instant) {
-        self.0.send_modify(|orders| orders.start = Some(start));
+    fn join(&self, start: Instant, after: Duration) {
+        self.0.send_modify(|orders| (orders.start, orders.after) = (Some(start + after), after));
     }
 
     fn disarm(&self) -> bool {
@@ -179,14 +177,17 @@ impl Work {
         let mut clients = vec![0; self.clients.len()];
         if self.wait_for_start().await {
             self.diary.add(Entry::Began);
-            for index in 0..self.timetable.intervals {
-                sleep(self.timetable.pace).await;
+            let after = self.orders.borrow().after;
+            let first = u32::try_from(after.as_micros() / PACE.as_micros()).unwrap();
+            totals.last_end_us = u64::try_from(after.as_micros()).unwrap();
+            for index in first..self.timetable.intervals {
+                sleep(PACE).await;
                 if self.stop() == Some(Stop::Now) {
                     break;
                 }
                 let interval = self.interval(index, &mut clients);
                 totals.measured.merge(&interval.counts);
-                totals.last_end_us += 1_000_000;
+                totals.last_end_us += u64::try_from(PACE.as_micros()).unwrap();
                 let _ = self.events.send(LoadEvent::Interval(Box::new(interval)));
                 if self.stop().is_some() {
                     break;

@@ -15,16 +15,16 @@ use super::runs::run;
 use super::scene::{Agent, intervals, listen, loopback, options, spec};
 
 /// As short as agents that are heard once a second allow.
-fn short_lease() -> FleetOptions {
+pub fn short_lease() -> FleetOptions {
     FleetOptions { lease: Duration::from_secs(2), heartbeat: Duration::from_millis(200) }
 }
 
-fn endless() -> FakeEngine {
+pub fn endless() -> FakeEngine {
     let timetable = Timetable { intervals: u32::MAX, ..Timetable::default() };
     FakeEngine { timetable, ..FakeEngine::default() }
 }
 
-async fn ended(engine: &FakeEngine) -> Entry {
+pub async fn ended(engine: &FakeEngine) -> Entry {
     answered("load ends", SOON, async || {
         engine.diary.entries().into_iter().find(|entry| *entry != Entry::Began)
     })

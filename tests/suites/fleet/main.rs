@@ -7,6 +7,7 @@ mod fake_load;
 mod junk;
 mod lease;
 mod reattach;
+mod rebalance;
 mod renewal;
 mod runs;
 mod scene;

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::SOON;
-use super::fake_load::FakeEngine;
+use super::fake_load::{FakeEngine, PACE};
 
 /// Clients of each agent.
 pub const CLIENTS: u32 = 3;
@@ -109,7 +109,7 @@ fn share(number: u32) -> Share {
         first_client: ClientId(number * CLIENTS),
         clients: CLIENTS,
     };
-    Share { workers: vec![worker], connect_concurrency: 4, connect_rate_per_s: None }
+    Share { workers: vec![worker], connect_concurrency: 4, connect_rate_per_s: None, moves: 0 }
 }
 
 /// A run over these agents, and its events.
@@ -119,7 +119,7 @@ pub fn spec(run: &str, agents: Vec<AgentHandle>) -> (RunSpec, mpsc::Receiver<Run
         plan: Arc::new(plan(run, agents.len())),
         agents: agents.into_iter().zip((0..).map(share)).collect(),
         fleet: FleetOptions::default(),
-        options: RunOptions::default(),
+        options: RunOptions { interval: PACE, ..RunOptions::default() },
         events,
         interrupts: Interrupts::default(),
     };

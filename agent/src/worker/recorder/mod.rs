@@ -103,6 +103,17 @@ impl Recorder {
         }
     }
 
+    /// Clients begin at `at`: there are no intervals before. Must come before anything is booked.
+    pub fn join(&mut self, at: RunTime) {
+        let index = |phase| self.timeline.index(phase, at);
+        if self.timeline.is_measuring(at) {
+            self.measure.reset(Phase::Measure, index(Phase::Measure));
+            self.warmup = None;
+        } else if let Some(warmup) = &mut self.warmup {
+            warmup.reset(Phase::Warmup, self.timeline.index(Phase::Warmup, at));
+        }
+    }
+
     /// A transaction is under way (or its client waits for its due time).
     pub fn enter(&mut self, phase: Phase) {
         self.warmup_in_flight += u32::from(phase == Phase::Warmup);

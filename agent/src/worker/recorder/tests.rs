@@ -39,6 +39,26 @@ fn keys(closed: &RefCell<Vec<Interval>>) -> Vec<(Phase, u32, u64)> {
 }
 
 #[test]
+fn clients_that_join_later_have_no_intervals_before() {
+    let (warmup, measure) = (Phase::Warmup, Phase::Measure);
+    for (joined_us, first) in [
+        (0, vec![(warmup, 0, 0), (warmup, 1, 0)]),
+        (1_000_000, vec![(warmup, 1, 0)]),
+        (1_500_000, vec![(measure, 0, 1)]),
+        (31_500_000, vec![(measure, 30, 1)]),
+    ] {
+        let (mut recorder, closed) = recorder(WARMUP_US);
+        recorder.join(RunTime::from_us(joined_us));
+        let end_us = joined_us.max(WARMUP_US) + 200_000;
+        let sample = sample(&recorder, end_us - 100_000, end_us);
+        recorder.book(&sample);
+        let tally = recorder.finish(RunTime::from_us(end_us));
+        assert_eq!(keys(&closed)[..first.len()], first, "joined at {joined_us}");
+        assert_eq!(tally.measured.transactions, 1);
+    }
+}
+
+#[test]
 fn a_warm_up_is_closed_when_its_last_transaction_has_ended() {
     let (mut recorder, closed) = recorder(WARMUP_US);
     recorder.enter(Phase::Warmup);

@@ -17,6 +17,16 @@ pub struct Share {
     pub connect_concurrency: u32,
     /// This agent's part of the connection budget: opened per second.
     pub connect_rate_per_s: Option<f64>,
+    /// How often these clients have changed their agent since the run began, which decides where in their
+    /// streams they go on.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub moves: u32,
+}
+
+/// Shares that never moved have the digest that they had before shares could.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(moves: &u32) -> bool {
+    *moves == 0
 }
 
 /// One worker's part.
@@ -51,7 +61,7 @@ pub enum SplitBy {
 }
 
 /// How to spread a plan's clients.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SplitRules {
     /// What clients follow.
     pub by: SplitBy,
@@ -83,7 +93,7 @@ impl Share {
     /// Clients of all its workers.
     #[must_use]
     pub fn clients(&self) -> u32 {
-        self.workers.iter().map(|worker| worker.clients).sum()
+        self.workers.iter().fold(0, |sum, worker| sum.saturating_add(worker.clients))
     }
 
     /// The first of its clients.
@@ -140,9 +150,39 @@ pub fn split(load: &Load, cores: &[u32], rules: SplitRules) -> Result<Vec<Share>
             workers: next.workers(clients, wanted.min(clients)),
             connect_concurrency: opening,
             connect_rate_per_s: load.connect.rate_per_s.map(|rate| part.of_rate(rate)),
+            moves: 0,
         }
     });
     Ok(shares.collect())
+}
+
+/// Spreads the clients of a lost share over the agents that take them, given each one's number of cores.
+/// Clients keep their numbers, workers get new ones from `next_worker` on; an agent for which there is no
+/// client gets nothing.
+#[must_use]
+pub fn move_share(
+    load: &Load,
+    lost: &Share,
+    cores: &[u32],
+    rules: SplitRules,
+    next_worker: WorkerId,
+) -> Vec<Share> {
+    let agents = cores.len().min(lost.clients() as usize);
+    let clients = largest_remainder(lost.clients(), &vec![1; agents]);
+    let opening = ConnectBudget { concurrency: lost.connect_concurrency, ..load.connect };
+    let concurrency = connect_concurrency(&opening, &clients);
+    let mut next = Next { worker: next_worker.0, client: lost.first_client().0 };
+    let shares = clients.iter().zip(cores).zip(concurrency).map(|((&clients, &cores), opening)| {
+        let wanted = rules.workers_per_agent.unwrap_or(cores).max(1);
+        let part = Fraction { part: clients, whole: lost.clients() };
+        Share {
+            workers: next.workers(clients, wanted.min(clients)),
+            connect_concurrency: opening,
+            connect_rate_per_s: lost.connect_rate_per_s.map(|rate| part.of_rate(rate)),
+            moves: lost.moves + 1,
+        }
+    });
+    shares.collect()
 }
 
 /// The numbers that the next worker gets.

@@ -54,6 +54,11 @@ impl Pacer {
         Self { window, rate, trigger_us: 0 }
     }
 
+    /// Begins later than the common start: nothing was due before.
+    pub fn join(&mut self, at_us: u64) {
+        self.trigger_us = self.trigger_us.max(at_us);
+    }
+
     /// The phases this schedule follows.
     #[must_use]
     pub fn window(&self) -> &Window {

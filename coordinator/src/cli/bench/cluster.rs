@@ -120,7 +120,8 @@ impl ClusterArgs {
                 self.on_agent_loss = match value {
                     "fail" => OnAgentLoss::Fail,
                     "continue" => OnAgentLoss::Continue,
-                    _ => return Err(one_of(given, "fail or continue")),
+                    "rebalance" => OnAgentLoss::Rebalance,
+                    _ => return Err(one_of(given, "fail, continue or rebalance")),
                 }
             }
             "tls" => self.tls.folder = Some(value.into()),

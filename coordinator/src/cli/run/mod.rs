@@ -201,11 +201,14 @@ fn finish(
 
 fn shares(args: &BenchArgs, plan: &Plan, agents: &[AgentHandle]) -> Result<Vec<Share>> {
     let cores = agents.iter().map(|agent| agent.facts().cores).collect::<Vec<_>>();
-    let rules = SplitRules {
+    Ok(split(&plan.load, &cores, split_rules(args))?)
+}
+
+fn split_rules(args: &BenchArgs) -> SplitRules {
+    SplitRules {
         by: if args.cluster.split_by_cores { SplitBy::Cores } else { SplitBy::Evenly },
         workers_per_agent: workers_per_agent(args),
-    };
-    Ok(split(&plan.load, &cores, rules)?)
+    }
 }
 
 /// pgbench's default inside one process, each agent's cores in a cluster.
@@ -218,6 +221,7 @@ fn run_options(args: &BenchArgs) -> run::RunOptions {
         interval: INTERVAL,
         any_server: args.cluster.any_server,
         on_agent_loss: args.cluster.on_agent_loss,
+        split: split_rules(args),
     }
 }
 

@@ -12,7 +12,7 @@ fn an_unreachable_agent_is_waited_for_and_its_seconds_are_marked() {
     merger.unreachable(B).unwrap();
     merger.accept(A, measured(2, &[1])).unwrap();
     assert_eq!(ready(&mut merger), [(Measure, 0, 2, true)]);
-    merger.reachable(B).unwrap();
+    merger.reachable(B, (Measure, 3)).unwrap();
     merger.accept(A, measured(3, &[1])).unwrap();
     (1..4).for_each(|index| merger.accept(B, measured(index, &[1])).unwrap());
     let marks = |merger: &mut Merger| {

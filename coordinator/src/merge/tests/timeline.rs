@@ -22,6 +22,7 @@ fn run(seconds: u32) -> (Timeline, Vec<Vec<u64>>) {
             complete: index != 5,
             missing: vec![],
             unreachable: vec![],
+            moved: 0,
         });
     }
     (timeline, samples)

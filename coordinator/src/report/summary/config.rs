@@ -63,7 +63,7 @@ pub struct Config {
     pub interval_s: f64,
     /// `--lease`.
     pub lease_s: f64,
-    /// `--on-agent-loss`: `fail` or `continue`.
+    /// `--on-agent-loss`: `fail`, `continue` or `rebalance`.
     pub on_agent_loss: String,
     /// `--fail-if`, one entry a condition.
     pub fail_if: Vec<String>,

@@ -5,29 +5,38 @@ use std::time::{Duration, Instant};
 use pgsurge_common::ids::AgentId;
 use pgsurge_proto::message::Command;
 
-use super::{Driver, now};
+use super::{Driver, id, now};
 use crate::fleet::ClockSummary;
 use crate::merge::{MergeError, Merger};
 use crate::run::RunEvent;
-use crate::run::machine::{Action, Note};
+use crate::run::machine::{Action, Event, Note};
 use crate::run::outcome::{Loss, Silence};
 
 /// Silences that are kept for each agent.
 const SILENCES: usize = 100;
 
 impl Driver {
-    pub(super) async fn act(&mut self, action: Action) {
+    /// Does it; some actions have an answer.
+    pub(super) async fn act(&mut self, action: Action) -> Option<Event> {
         match action {
+            Action::Place { lost, among } => {
+                let by = self.place(lost, &among).await;
+                return Some(Event::Placed { lost, by });
+            }
             Action::MeasureClock(agent) => self.seat(agent).handle.measure_clock(),
             Action::Start { agent, attempt, at } => self.start(agent, attempt, at),
             Action::CallOff { agent, attempt } => {
-                self.seat(agent).handle.command(Command::CallOff { attempt });
+                self.seat(agent).handle.command(agent, Command::CallOff { attempt });
             }
-            Action::Stop(agent, stop) => self.seat(agent).handle.command(Command::Stop(stop)),
+            Action::Stop(part, stop) => {
+                self.seat(part).handle.command(part, Command::Stop(stop));
+            }
+            Action::Join { part, attempt, after } => self.join(part, attempt, after).await,
             Action::Forget(agent) => self.seat(agent).handle.forget(),
             Action::Note(note) => self.note(note).await,
             Action::End(ending) => self.ending = Some(ending),
         }
+        None
     }
 
     /// Names the instant on the agent's own clock.
@@ -39,7 +48,7 @@ impl Driver {
         seat.clock = ClockSummary::at_start(&reading);
         let at_ns = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
         let at_ns = reading.to_agent_ns(at_ns);
-        seat.handle.command(Command::Start { attempt, at_ns });
+        seat.handle.command(agent, Command::Start { attempt, at_ns, join_us: 0 });
     }
 
     async fn note(&mut self, note: Note) {
@@ -58,22 +67,42 @@ impl Driver {
                 self.tell(RunEvent::Starts(Instant::now() + ahead)).await;
             }
             Note::Unreachable(agent) => {
-                self.mark(agent, Merger::unreachable).await;
+                for part in self.parts_of(agent) {
+                    self.mark(part, Merger::unreachable).await;
+                }
                 let line = format!("agent {} is unreachable", self.name(agent));
                 self.tell(RunEvent::Warning(line)).await;
             }
             Note::Back(agent, silent) => self.back(agent, silent).await,
             Note::Lost(agent, reason) => self.lost(agent, reason).await,
+            Note::Joined(part, after) => self.joined(part, after).await,
+            Note::NoHeir(part) => {
+                let line = format!(
+                    "no agent is there to take over {} of agent {}",
+                    self.clients(part),
+                    self.name(part)
+                );
+                self.tell(RunEvent::Warning(line)).await;
+            }
             Note::Left(agent, reason) => {
                 let line = format!("agent {} leaves the run: {reason}", self.name(agent));
-                self.seat(agent).left = Some(reason);
+                for part in self.parts_of(agent) {
+                    self.seat(part).left = Some(reason.clone());
+                    self.mark(part, Merger::left).await;
+                }
                 self.tell(RunEvent::Warning(line)).await;
             }
         }
     }
 
+    /// All parts that an agent has.
+    fn parts_of(&self, agent: AgentId) -> Vec<AgentId> {
+        let parts = self.seats.iter().enumerate().filter(|(_, seat)| seat.host == agent);
+        parts.map(|(number, _)| id(number)).collect()
+    }
+
     /// The merger is told of every change of an agent's state.
-    async fn mark(
+    pub(super) async fn mark(
         &mut self,
         agent: AgentId,
         change: impl FnOnce(&mut Merger, AgentId) -> Result<(), MergeError>,
@@ -84,7 +113,11 @@ impl Driver {
     }
 
     async fn back(&mut self, agent: AgentId, silent: Duration) {
-        self.mark(agent, Merger::reachable).await;
+        let elapsed = now(&self.seats).saturating_sub(self.started.unwrap_or_default());
+        let interval = self.rules.interval_at(elapsed);
+        for part in self.parts_of(agent) {
+            self.mark(part, |merger, part| merger.reachable(part, interval)).await;
+        }
         let until_s = self.measured_s();
         let seat = self.seat(agent);
         if seat.silences.len() < SILENCES {
@@ -98,11 +131,17 @@ impl Driver {
         self.tell(RunEvent::Warning(line)).await;
     }
 
-    async fn lost(&mut self, agent: AgentId, reason: String) {
-        let at_s = self.last_heard_s(agent);
-        self.seat(agent).lost = Some(Loss { at_s, reason: reason.clone() });
-        self.mark(agent, Merger::lost).await;
-        let agent = self.name(agent);
-        self.tell(RunEvent::Lost { agent, reason }).await;
+    async fn lost(&mut self, part: AgentId, reason: String) {
+        let at_s = self.last_heard_s(part);
+        self.seat(part).lost = Some(Loss { at_s, reason: reason.clone() });
+        self.mark(part, Merger::lost).await;
+        let agent = self.name(part);
+        let event = if self.seat(part).took.is_none() {
+            RunEvent::Lost { agent, reason }
+        } else {
+            let clients = self.clients(part);
+            RunEvent::Warning(format!("{clients} on agent {agent} were lost: {reason}"))
+        };
+        self.tell(event).await;
     }
 }

@@ -3,11 +3,14 @@
 use std::time::Instant;
 
 use pgsurge_common::ids::AgentId;
+use pgsurge_common::stats::ConnectStats;
 use pgsurge_proto::message::Ready;
 
-use super::{Driver, id, now};
+use super::{Driver, Took, id, now};
 use crate::run::machine::Failure;
-use crate::run::{AgentOutcome, Missing, OnAgentLoss, RunError, RunEvent, RunOutcome, connections};
+use crate::run::{
+    AgentOutcome, Missing, OnAgentLoss, RunError, RunEvent, RunOutcome, TookOver, connections,
+};
 
 impl Driver {
     pub(super) fn ready(&self) -> impl Iterator<Item = &Ready> {
@@ -71,18 +74,22 @@ impl Driver {
     }
 
     fn agents(&mut self) -> Vec<AgentOutcome> {
-        let spec = &self.spec.agents;
-        let agents = self.seats.iter_mut().zip(spec).enumerate().map(|(number, (seat, part))| {
-            AgentOutcome {
-                id: id(number),
-                facts: seat.handle.facts().clone(),
-                share: part.1.clone(),
-                ready: seat.ready.take().expect("all were ready before load was on"),
-                clock: seat.clock,
-                lost: seat.lost.take(),
-                left: seat.left.take(),
-                silences: std::mem::take(&mut seat.silences),
-            }
+        let warmup = self.spec.plan.load.warmup.as_secs_f64();
+        let took_over = |took: &Took| TookOver {
+            from: took.from,
+            at_s: took.joined.map(|after| after.as_secs_f64() - warmup),
+        };
+        let nothing = || Ready { connect: ConnectStats::default(), direct: None };
+        let agents = self.seats.iter_mut().enumerate().map(|(number, seat)| AgentOutcome {
+            id: id(number),
+            facts: seat.handle.facts().clone(),
+            share: seat.share.clone(),
+            ready: seat.ready.take().unwrap_or_else(nothing),
+            clock: seat.clock,
+            lost: seat.lost.take(),
+            left: seat.left.take(),
+            silences: std::mem::take(&mut seat.silences),
+            took_over: seat.took.as_ref().map(took_over),
         });
         agents.collect()
     }

@@ -2,11 +2,14 @@
 
 mod actions;
 mod conclude;
+mod heirs;
 mod signs;
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use pgsurge_common::ids::AgentId;
+use pgsurge_common::plan::split::Share;
 use pgsurge_proto::message::{Command, Ready};
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
@@ -23,16 +26,45 @@ const TICK: Duration = Duration::from_millis(50);
 /// Events of agents that may wait for the run; then agents wait.
 const EVENTS: usize = 1024;
 
-/// What the driver keeps of one agent.
+/// What the driver keeps of one part of the run.
 #[derive(Debug)]
 struct Seat {
     handle: AgentHandle,
+    /// The first part of its agent; voice and clock are kept there.
+    host: AgentId,
+    share: Share,
+    took: Option<Took>,
     heard: Option<Instant>,
     ready: Option<Ready>,
     clock: ClockSummary,
     lost: Option<Loss>,
     left: Option<String>,
     silences: Vec<Silence>,
+}
+
+/// Clients that were taken over.
+#[derive(Clone, Copy, Debug)]
+struct Took {
+    from: AgentId,
+    /// When they began, since the common start.
+    joined: Option<Duration>,
+}
+
+impl Seat {
+    fn new(handle: AgentHandle, host: AgentId, share: Share) -> Self {
+        Self {
+            handle,
+            host,
+            share,
+            took: None,
+            heard: None,
+            ready: None,
+            clock: ClockSummary::default(),
+            lost: None,
+            left: None,
+            silences: Vec::new(),
+        }
+    }
 }
 
 /// A run in course; dropping it releases its agents.
@@ -43,6 +75,8 @@ struct Driver {
     machine: Machine,
     seats: Vec<Seat>,
     signs: mpsc::Receiver<FleetEvent>,
+    /// For spare agents that come in.
+    sender: mpsc::Sender<FleetEvent>,
     merger: Option<Merger>,
     ending: Option<Ending>,
     started: Option<Duration>,
@@ -96,23 +130,15 @@ impl Prepared {
 impl Driver {
     fn new(spec: RunSpec) -> Self {
         let (events, signs) = mpsc::channel(EVENTS);
-        let mut rules = Rules::of(&spec.plan, spec.fleet.lease, spec.fleet.heartbeat);
+        let mut rules = Rules::of(&spec.plan, spec.fleet, spec.options.interval);
         rules.any_server |= spec.options.any_server;
         rules.on_agent_loss = spec.options.on_agent_loss;
         let ids = (0..).map(AgentId).take(spec.agents.len());
         let mut seats = Vec::with_capacity(spec.agents.len());
-        for (id, (handle, _)) in ids.clone().zip(&spec.agents) {
+        for (id, (handle, share)) in ids.clone().zip(&spec.agents) {
             // One that is gone is noticed by its silence.
             let _ = handle.join(&spec.plan.run_id, id, events.clone());
-            seats.push(Seat {
-                handle: handle.clone(),
-                heard: None,
-                ready: None,
-                clock: ClockSummary::default(),
-                lost: None,
-                left: None,
-                silences: Vec::new(),
-            });
+            seats.push(Seat::new(handle.clone(), id, share.clone()));
         }
         let now = now(&seats);
         let setup = Setup::of(&spec.plan, ids.collect(), spec.options.interval);
@@ -127,6 +153,7 @@ impl Driver {
             spec,
             seats,
             signs,
+            sender: events,
             ending: None,
             started: None,
             attempts: 0,
@@ -135,11 +162,17 @@ impl Driver {
     }
 
     async fn begin(&mut self) {
-        for (seat, (_, share)) in self.seats.iter().zip(&self.spec.agents) {
-            let plan = Box::new((*self.spec.plan).clone());
-            seat.handle.command(Command::Prepare { plan, share: share.clone() });
+        for number in 0..self.seats.len() {
+            self.prepare(id(number));
         }
         self.event(Event::Tick).await;
+    }
+
+    /// Lets an agent open the sessions of a part.
+    fn prepare(&self, part: AgentId) {
+        let plan = Box::new((*self.spec.plan).clone());
+        let seat = &self.seats[part.0 as usize];
+        seat.handle.command(part, Command::Prepare { plan, share: seat.share.clone() });
     }
 
     /// Goes on until the run is over or `enough` is true of its state.
@@ -172,6 +205,9 @@ impl Driver {
         }
         for number in 0..self.seats.len() {
             let seat = &mut self.seats[number];
+            if seat.host != id(number) {
+                continue;
+            }
             let heard = seat.handle.last_heard();
             if heard.is_some() && heard != seat.heard {
                 seat.heard = heard;
@@ -182,8 +218,11 @@ impl Driver {
 
     /// Lets the machine take an event and does what it answers.
     async fn event(&mut self, event: Event) {
-        for action in self.machine.step(now(&self.seats), event) {
-            self.act(action).await;
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            for action in self.machine.step(now(&self.seats), event) {
+                events.extend(self.act(action).await);
+            }
         }
     }
 
@@ -206,17 +245,20 @@ impl Driver {
         now(&self.seats).as_secs_f64() - begin.as_secs_f64()
     }
 
-    /// The same of an agent's last sign of life: when its load was last known to be on.
-    fn last_heard_s(&self, agent: AgentId) -> f64 {
-        let heard = self.seats.get(agent.0 as usize).and_then(|seat| seat.heard);
+    /// The same of the last sign of life of a part's agent: when its load was last known to be on.
+    fn last_heard_s(&self, part: AgentId) -> f64 {
+        let host = self.seats[part.0 as usize].host;
+        let heard = self.seats[host.0 as usize].heard;
         self.measured_s() - heard.map_or(0.0, |heard| heard.elapsed().as_secs_f64())
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        for seat in &self.seats {
-            seat.handle.command(Command::Release);
+        for (number, seat) in self.seats.iter().enumerate() {
+            if seat.host == id(number) {
+                seat.handle.command(seat.host, Command::Release);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pgsurge_common::ids::AgentId;
 use pgsurge_common::stats::{Interval, Totals};
-use pgsurge_proto::message::{Ready, Report};
+use pgsurge_proto::message::{OfPart, Ready, Report};
 
 use super::Driver;
 use crate::fleet::{FleetEvent, Sign};
@@ -16,12 +16,20 @@ use crate::run::outcome::Aborted;
 impl Driver {
     pub(super) async fn sign(&mut self, event: FleetEvent) {
         let FleetEvent { agent, sign } = event;
-        if self.seat(agent).lost.is_some() {
-            return;
-        }
         match sign {
-            Sign::Report(report) => self.report(agent, report).await,
+            Sign::Report(OfPart { part, body }) => match self.seats.get(part.0 as usize) {
+                Some(seat) if seat.host == agent => {
+                    if seat.lost.is_none() {
+                        self.report(part, body).await;
+                    }
+                }
+                _ => {
+                    let fault = format!("it reported on part {part}, which it has not");
+                    self.expel(agent, fault).await;
+                }
+            },
             Sign::Expelled(reason) => self.event(Event::Expelled(agent, reason)).await,
+            Sign::Gone(reason) => self.event(Event::Gone(agent, reason)).await,
             Sign::Clock(reading) => {
                 if self.started.is_some() {
                     self.seat(agent).clock.later(&reading);
@@ -53,7 +61,10 @@ impl Driver {
             }
             Report::Finished(totals) => self.finished(agent, *totals).await,
             Report::Fault(reason) => self.event(Event::Fault(agent, reason)).await,
-            Report::Leaving(reason) => self.event(Event::Leaving(agent, reason)).await,
+            Report::Leaving(reason) => {
+                let host = self.seat(agent).host;
+                self.event(Event::Leaving(host, reason)).await;
+            }
         }
     }
 
@@ -70,21 +81,21 @@ impl Driver {
     async fn interval(&mut self, agent: AgentId, interval: Interval) {
         match self.merge(|merger| merger.accept(agent, interval)).await {
             Ok(()) => self.event(Event::Interval(agent)).await,
-            Err(fault) => self.expel(agent, &fault).await,
+            Err(fault) => self.expel(agent, fault.to_string()).await,
         }
     }
 
     async fn finished(&mut self, agent: AgentId, totals: Totals) {
         match self.merge(|merger| merger.finished(agent, totals)).await {
             Ok(()) => self.event(Event::Finished(agent)).await,
-            Err(fault) => self.expel(agent, &fault).await,
+            Err(fault) => self.expel(agent, fault.to_string()).await,
         }
     }
 
     /// An agent whose figures cannot be is not listened to any more.
-    async fn expel(&mut self, agent: AgentId, fault: &MergeError) {
-        self.seat(agent).handle.forget();
-        self.event(Event::Expelled(agent, fault.to_string())).await;
+    async fn expel(&mut self, part: AgentId, fault: String) {
+        self.seat(part).handle.forget();
+        self.event(Event::Expelled(part, fault)).await;
     }
 
     /// Changes the merger and passes on the intervals that became ready by it.

@@ -11,12 +11,14 @@ const LONGEST_LEAD: Duration = Duration::from_secs(20);
 
 impl Machine {
     pub(super) fn opened(&mut self, id: AgentId, opened: Opened, actions: &mut Vec<Action>) {
-        if !matches!(self.phase, Phase::Preparing { .. }) {
-            return;
+        match self.phase {
+            Phase::Preparing { .. } => {}
+            Phase::Running(_) => return self.opened_again(id, opened, actions),
+            _ => return,
         }
-        self.agent(id).opened = Some(opened);
-        let all: Vec<_> = self.agents.iter().filter_map(|agent| agent.opened.as_ref()).collect();
-        if all.len() < self.agents.len() {
+        self.part(id).opened = Some(opened);
+        let all: Vec<_> = self.parts.iter().filter_map(|part| part.opened.as_ref()).collect();
+        if all.len() < self.parts.len() {
             return;
         }
         let sum = |f: fn(&Opened) -> u32| all.iter().map(|opened| u64::from(f(opened))).sum();
@@ -41,10 +43,11 @@ impl Machine {
     fn measure_clocks(&mut self, attempt: u32, actions: &mut Vec<Action>) {
         let deadline = self.now + self.rules.answer_within;
         self.phase = Phase::Clocks { attempt, deadline };
-        self.set(|agent| {
-            (agent.slowest, agent.armed, agent.called_off) = (None, false, false);
-        });
-        self.tell_active(Action::MeasureClock, actions);
+        self.agents.iter_mut().for_each(|agent| agent.slowest = None);
+        for part in &mut self.parts {
+            (part.armed, part.called_off) = (false, false);
+        }
+        self.measure_all(actions);
     }
 
     pub(super) fn clock(&mut self, id: AgentId, slowest: Duration, actions: &mut Vec<Action>) {
@@ -60,8 +63,7 @@ impl Machine {
     /// Far enough ahead for the slowest message to arrive and its answer to come back, twice as far each
     /// time that it was not.
     fn name_instant(&mut self, attempt: u32, slowest: Duration, actions: &mut Vec<Action>) {
-        let doubled = 2_u32.saturating_pow(attempt - 1);
-        let lead = self.rules.start_lead.max(8 * slowest).saturating_mul(doubled).min(LONGEST_LEAD);
+        let lead = self.lead(attempt, slowest);
         let at = self.now + lead;
         // What is called off must be so everywhere before the instant.
         let spare = (lead / 4).max(2 * slowest).min(lead / 2);
@@ -70,7 +72,13 @@ impl Machine {
         self.tell_active(|agent| Action::Start { agent, attempt, at }, actions);
     }
 
-    /// Handles [`Event::Armed`].
+    /// How far ahead an instant is named.
+    pub(super) fn lead(&self, attempt: u32, slowest: Duration) -> Duration {
+        let doubled = 2_u32.saturating_pow(attempt - 1);
+        self.rules.start_lead.max(8 * slowest).saturating_mul(doubled).min(LONGEST_LEAD)
+    }
+
+    /// Handles [`super::Event::Armed`].
     pub(super) fn armed(
         &mut self,
         id: AgentId,
@@ -78,6 +86,9 @@ impl Machine {
         in_time: bool,
         actions: &mut Vec<Action>,
     ) {
+        if let Phase::Running(_) = self.phase {
+            return self.armed_again(id, attempt, in_time, actions);
+        }
         let Phase::Arming { attempt: named, at, .. } = self.phase else { return };
         if attempt != named {
             return;
@@ -86,10 +97,10 @@ impl Machine {
             self.call_off(attempt, actions);
             return;
         }
-        self.agent(id).armed = true;
-        if self.agents.iter().all(|agent| agent.armed) {
+        self.part(id).armed = true;
+        if self.parts.iter().all(|part| part.armed) {
             let stop_now_at = self.planned_end(at);
-            self.set(|agent| agent.delivered = at);
+            self.parts.iter_mut().for_each(|part| part.delivered = at);
             self.phase = Phase::Running(Running {
                 at,
                 stop: None,
@@ -107,13 +118,13 @@ impl Machine {
     }
 
     pub(super) fn call_off(&mut self, attempt: u32, actions: &mut Vec<Action>) {
-        let missing = self.those(|agent| !agent.armed);
+        let missing = self.those(|part| !part.armed);
         self.phase = Phase::CallingOff { attempt, deadline: self.now + self.rules.answer_within };
         actions.push(Action::Note(Note::CalledOff(missing)));
         self.tell_active(|agent| Action::CallOff { agent, attempt }, actions);
     }
 
-    /// Handles [`Event::CalledOff`].
+    /// Handles [`super::Event::CalledOff`].
     pub(super) fn called_off(
         &mut self,
         id: AgentId,
@@ -129,12 +140,12 @@ impl Machine {
             self.end(Ending::Failed(Failure::BeganAlone(id)), actions);
             return;
         }
-        self.agent(id).called_off = true;
-        if !self.agents.iter().all(|agent| agent.called_off) {
+        self.part(id).called_off = true;
+        if !self.parts.iter().all(|part| part.called_off) {
             return;
         }
         if attempt >= self.rules.attempts {
-            let missing = self.those(|agent| !agent.armed);
+            let missing = self.those(|part| !part.armed);
             self.end(Ending::Failed(Failure::NotArmed { attempt, missing }), actions);
         } else {
             self.measure_clocks(attempt + 1, actions);

@@ -5,10 +5,10 @@ use std::time::Duration;
 use pgsurge_common::ids::AgentId;
 use pgsurge_proto::message::Stop;
 
-use super::{Action, Ending, Failure, Machine, Note, OnAgentLoss, Part, Phase, Running};
+use super::{Action, Ending, Failure, Machine, Note, OnAgentLoss, Phase, Running, State};
 
 impl Machine {
-    fn running(&mut self) -> Option<&mut Running> {
+    pub(super) fn running(&mut self) -> Option<&mut Running> {
         match &mut self.phase {
             Phase::Running(running) => Some(running),
             _ => None,
@@ -21,7 +21,7 @@ impl Machine {
         let Some(running) = self.running().filter(|running| running.stop.is_none()) else { return };
         running.stop = Some(Stop::Drain);
         running.stop_now_at = earliest(running.stop_now_at, limit);
-        self.tell_active(|agent| Action::Stop(agent, Stop::Drain), actions);
+        self.stop_active(Stop::Drain, actions);
     }
 
     /// Load ends at once everywhere; nobody is waited for beyond the bound.
@@ -30,7 +30,13 @@ impl Machine {
         let Some(running) = self.running().filter(|r| r.stop != Some(Stop::Now)) else { return };
         running.stop = Some(Stop::Now);
         running.give_up_at = Some(limit);
-        self.tell_active(|agent| Action::Stop(agent, Stop::Now), actions);
+        self.stop_active(Stop::Now, actions);
+    }
+
+    /// Clients that have not joined yet do not any more.
+    fn stop_active(&mut self, stop: Stop, actions: &mut Vec<Action>) {
+        self.tell_active(|part| Action::Stop(part, stop), actions);
+        self.forget_joining();
     }
 
     /// A client aborted under `--exit-on-abort`.
@@ -38,19 +44,27 @@ impl Machine {
         self.stop_now(self.rules.abort_within + self.rules.grace, actions);
     }
 
-    pub(super) fn after_loss(&mut self, actions: &mut Vec<Action>) {
-        if self.rules.on_agent_loss == OnAgentLoss::Fail {
-            self.drain(Some(self.rules.drain_timeout.unwrap_or(self.rules.grace)), actions);
+    /// Parts of the run have ended before the rest.
+    pub(super) fn after_loss(&mut self, lost: &[AgentId], actions: &mut Vec<Action>) {
+        match self.rules.on_agent_loss {
+            OnAgentLoss::Fail => {
+                self.drain(Some(self.rules.drain_timeout.unwrap_or(self.rules.grace)), actions);
+            }
+            OnAgentLoss::Continue => {}
+            OnAgentLoss::Rebalance => lost.iter().for_each(|part| self.place(*part, actions)),
         }
         self.end_if_done(actions);
     }
 
     pub(super) fn finished(&mut self, id: AgentId, actions: &mut Vec<Action>) {
-        if self.agent(id).part != Part::Active {
+        if !self.part(id).is_active() {
             return;
         }
-        self.agent(id).part = Part::Finished;
+        self.part(id).state = State::Finished;
+        let leaving = self.agent(id).leaving;
         match self.phase {
+            // What it has left undone is for others to do.
+            Phase::Running(_) if leaving => self.after_loss(&[id], actions),
             Phase::Running(_) => self.end_if_done(actions),
             Phase::Over => {}
             _ => {
@@ -60,8 +74,8 @@ impl Machine {
         }
     }
 
-    fn end_if_done(&mut self, actions: &mut Vec<Action>) {
-        if self.active().is_empty() {
+    pub(super) fn end_if_done(&mut self, actions: &mut Vec<Action>) {
+        if self.active().is_empty() && self.homeless.is_empty() {
             self.end(Ending::Done, actions);
         }
     }
@@ -69,26 +83,31 @@ impl Machine {
     pub(super) fn leaving(&mut self, id: AgentId, reason: String, actions: &mut Vec<Action>) {
         match self.phase {
             Phase::Running(_) => {
+                self.agent(id).leaving = true;
                 actions.push(Action::Note(Note::Left(id, reason)));
-                // What it leaves undone is as much another test as what a lost one does.
-                self.after_loss(actions);
+                if self.rules.on_agent_loss == OnAgentLoss::Fail {
+                    self.after_loss(&[], actions);
+                }
             }
             Phase::Over => {}
             _ => self.end(Ending::Failed(Failure::Lost(id, reason)), actions),
         }
     }
 
-    pub(super) fn fault(&mut self, id: AgentId, reason: String, actions: &mut Vec<Action>) {
-        if self.agent(id).part == Part::Active && self.phase != Phase::Over {
+    pub(super) fn fault(&mut self, id: AgentId, reason: &str, actions: &mut Vec<Action>) {
+        if self.part(id).is_active() && self.phase != Phase::Over {
+            self.lose_parts(&[id], reason, actions);
+        }
+    }
+
+    pub(super) fn gone(&mut self, id: AgentId, reason: &str, actions: &mut Vec<Action>) {
+        if self.phase != Phase::Over {
             self.lose(id, reason, false, actions);
         }
     }
 
     /// What an expelled agent does is not known before its lease is over.
     pub(super) fn expelled(&mut self, id: AgentId, reason: &str, actions: &mut Vec<Action>) {
-        if self.agent(id).part != Part::Active {
-            return;
-        }
         let reason = format!("it broke the protocol: {reason}");
         match self.phase {
             Phase::Running(_) => self.agent(id).fault = Some(reason),
@@ -104,27 +123,28 @@ impl Machine {
         let (stop_now_at, give_up_at) = (running.stop_now_at, running.give_up_at);
         if now >= running.clocks_at {
             running.clocks_at = now + every;
-            self.tell_active(Action::MeasureClock, actions);
+            self.measure_all(actions);
         }
         if stop_now_at.is_some_and(|at| now >= at) {
             self.stop_now(self.rules.abort_within + self.rules.grace, actions);
         }
         self.look_for_stalls(actions);
+        self.look_at_joining(actions);
         if give_up_at.is_some_and(|at| now >= at) {
-            for id in self.active() {
+            for id in self.at_work() {
                 let reason = "it did not end its load when told to".to_owned();
-                self.lose(id, reason, true, actions);
+                self.lose(id, &reason, true, actions);
             }
         }
     }
 
     /// An agent may answer while its load hangs.
     fn look_for_stalls(&mut self, actions: &mut Vec<Action>) {
-        for id in self.active() {
-            let silent = self.now.saturating_sub(self.agent(id).delivered);
+        for id in self.those(|part| part.state == State::Active) {
+            let silent = self.now.saturating_sub(self.part(id).delivered);
             if silent >= self.rules.stalled_after && !self.agent(id).unreachable {
                 let reason = format!("it delivered no interval for {} s", silent.as_secs());
-                self.lose(id, reason, true, actions);
+                self.lose(id, &reason, true, actions);
             }
         }
     }

@@ -1,5 +1,8 @@
 //! What goes into the state machine and what comes out of it. Payloads stay with the driver: the machine
 //! decides by counts and names alone.
+//!
+//! What is about an agent as a whole (its voice, its clock, its leaving) names it by its first part; all
+//! else names the part.
 
 use std::time::Duration;
 
@@ -47,12 +50,31 @@ pub enum Event {
     Abort,
     /// An agent was told to leave; its totals follow.
     Leaving(AgentId, String),
-    /// An agent cannot go on and has no load any more.
+    /// An agent cannot go on with a part and has no load of it any more.
     Fault(AgentId, String),
+    /// An agent has ended all its load and knows nothing of the run any more.
+    Gone(AgentId, String),
+    /// The answer to [`Action::Place`].
+    Placed {
+        /// Whose clients.
+        lost: AgentId,
+        /// Who takes them over; nobody can if it is empty. Each becomes a new part with the next number.
+        by: Vec<Heir>,
+    },
     /// An agent broke the protocol; it may still have load until its lease is over.
     Expelled(AgentId, String),
     /// The user wants to stop.
     Interrupt,
+}
+
+/// Who takes clients over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Heir {
+    /// An agent of the run, by its first part.
+    Agent(AgentId),
+    /// A spare agent, which is known by the number of the new part from then on; the slowest probe of its
+    /// clock took so long.
+    Spare(Duration),
 }
 
 /// How an agent's connection phase ended.
@@ -89,6 +111,23 @@ pub enum Action {
     },
     /// End an agent's load.
     Stop(AgentId, Stop),
+    /// Find a place for the clients of a lost part, let them be prepared there, and answer with
+    /// [`Event::Placed`].
+    Place {
+        /// Whose clients.
+        lost: AgentId,
+        /// Agents that can take them if no spare one is there, by their first parts.
+        among: Vec<AgentId>,
+    },
+    /// Tell an agent when the clients that it took over begin.
+    Join {
+        /// Which part.
+        part: AgentId,
+        /// Which instant, from 1.
+        attempt: u32,
+        /// When, since the common start; the beginning of an interval.
+        after: Duration,
+    },
     /// Cut an agent off for good.
     Forget(AgentId),
     /// Tell the user.
@@ -114,6 +153,10 @@ pub enum Note {
     Lost(AgentId, String),
     /// It was told to leave by someone else, and why.
     Left(AgentId, String),
+    /// The clients of this part have begun, so long after the common start.
+    Joined(AgentId, Duration),
+    /// Nobody is there to take over the clients of this part.
+    NoHeir(AgentId),
 }
 
 /// How a run ends.

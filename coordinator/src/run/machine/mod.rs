@@ -1,12 +1,13 @@
 //! The run as a pure state machine: (state, event) -> (state, actions).
 //!
 //! Knows neither network nor clock: instants are given as the time since the coordinator began, and
-//! agents are numbers. Every wait has a deadline, and every way out of it is an [`Ending`]; each event is
+//! parts of the run are numbers. Every wait has a deadline, and every way out of it is an [`Ending`]; each event is
 //! taken in every state, so that no order of them can get it stuck.
 
 mod before;
 mod during;
 mod event;
+mod joining;
 mod rules;
 mod silence;
 
@@ -19,7 +20,7 @@ use std::time::Duration;
 use pgsurge_common::ids::AgentId;
 use pgsurge_proto::message::Stop;
 
-pub use event::{Action, Ending, Event, Failure, Note, Opened};
+pub use event::{Action, Ending, Event, Failure, Heir, Note, Opened};
 pub use rules::{OnAgentLoss, Rules};
 
 /// Where a run is.
@@ -76,30 +77,65 @@ pub struct Running {
     pub clocks_at: Duration,
 }
 
-/// What is known of one agent.
+/// What is known of one agent as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Agent {
+    /// Its first part, by which it is named.
+    first: AgentId,
     heard: Duration,
     unreachable: bool,
     /// What its next loss is to be called, if there is more to say than that it is silent.
     fault: Option<String>,
-    opened: Option<Opened>,
     slowest: Option<Duration>,
+    /// It was told to leave.
+    leaving: bool,
+    /// It was given up.
+    lost: bool,
+}
+
+/// What is known of one part of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Part {
+    /// Place of its agent.
+    agent: usize,
+    opened: Option<Opened>,
     armed: bool,
     called_off: bool,
     delivered: Duration,
-    part: Part,
+    state: State,
 }
 
-/// What an agent still has to do with the run.
+/// What a part still has to do with the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum State {
+    /// Its clients were taken over and have not begun.
+    Joining(Joining),
     /// It is expected to do something.
     Active,
     /// Its load has ended and its totals are here.
     Finished,
     /// It was given up.
     Lost,
+}
+
+/// How far clients that were taken over are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Joining {
+    /// Sessions are being opened until then.
+    Opening(Duration),
+    /// An instant was named; the answer must be there then.
+    Armed { attempt: u32, after: Duration, answer_by: Duration },
+}
+
+impl Part {
+    fn new(agent: usize, now: Duration, state: State) -> Self {
+        Self { agent, opened: None, armed: false, called_off: false, delivered: now, state }
+    }
+
+    /// Something is still to come from it.
+    fn is_active(&self) -> bool {
+        matches!(self.state, State::Active | State::Joining(_))
+    }
 }
 
 /// See the module.
@@ -109,6 +145,10 @@ pub struct Machine {
     now: Duration,
     phase: Phase,
     agents: Vec<Agent>,
+    /// Those of the beginning, one an agent, then those that were taken over.
+    parts: Vec<Part>,
+    /// Lost parts for whose clients a place is being looked for.
+    homeless: Vec<AgentId>,
     interrupts: u8,
 }
 
@@ -120,19 +160,35 @@ impl Machine {
     /// Begins to prepare so many agents, at least one.
     #[must_use]
     pub fn new(rules: Rules, agents: u32, now: Duration) -> Self {
-        let agent = Agent {
-            heard: now,
+        let phase = Phase::Preparing { deadline: now + rules.prepare_within };
+        let mut machine = Self {
+            rules,
+            now,
+            phase,
+            agents: Vec::new(),
+            parts: Vec::new(),
+            homeless: Vec::new(),
+            interrupts: 0,
+        };
+        for _ in 0..agents {
+            let agent = machine.admit(None);
+            machine.parts.push(Part::new(agent, now, State::Active));
+        }
+        machine
+    }
+
+    /// Takes an agent whose first part is the next; returns its place.
+    fn admit(&mut self, slowest: Option<Duration>) -> usize {
+        self.agents.push(Agent {
+            first: number(self.parts.len()),
+            heard: self.now,
             unreachable: false,
             fault: None,
-            opened: None,
-            slowest: None,
-            armed: false,
-            called_off: false,
-            delivered: now,
-            part: Part::Active,
-        };
-        let phase = Phase::Preparing { deadline: now + rules.prepare_within };
-        Self { rules, now, phase, agents: vec![agent; agents as usize], interrupts: 0 }
+            slowest,
+            leaving: false,
+            lost: false,
+        });
+        self.agents.len() - 1
     }
 
     /// Where the run is.
@@ -161,11 +217,13 @@ impl Machine {
             Event::Heard(agent) => self.heard(agent, &mut actions),
             Event::Interrupt => self.interrupt(&mut actions),
             Event::Leaving(agent, reason) => self.leaving(agent, reason, &mut actions),
-            Event::Fault(agent, reason) => self.fault(agent, reason, &mut actions),
+            Event::Fault(agent, reason) => self.fault(agent, &reason, &mut actions),
             Event::Expelled(agent, reason) => self.expelled(agent, &reason, &mut actions),
             Event::Finished(agent) => self.finished(agent, &mut actions),
             Event::Abort => self.abort(&mut actions),
-            Event::Interval(agent) => self.agent(agent).delivered = now,
+            Event::Gone(agent, reason) => self.gone(agent, &reason, &mut actions),
+            Event::Placed { lost, by } => self.placed(lost, &by, &mut actions),
+            Event::Interval(part) => self.part(part).delivered = now,
             Event::Opened(agent, opened) => self.opened(agent, opened, &mut actions),
             Event::Go => self.go(&mut actions),
             Event::Clock(agent, slowest) => self.clock(agent, slowest, &mut actions),
@@ -188,7 +246,15 @@ impl Machine {
         }
         for agent in &mut self.agents {
             agent.heard += gap;
-            agent.delivered += gap;
+        }
+        for part in &mut self.parts {
+            part.delivered += gap;
+            if let State::Joining(
+                Joining::Opening(deadline) | Joining::Armed { answer_by: deadline, .. },
+            ) = &mut part.state
+            {
+                *deadline += gap;
+            }
         }
         match &mut self.phase {
             Phase::Preparing { deadline }
@@ -203,19 +269,36 @@ impl Machine {
         }
     }
 
-    fn agent(&mut self, agent: AgentId) -> &mut Agent {
-        &mut self.agents[agent.0 as usize]
+    fn part(&mut self, part: AgentId) -> &mut Part {
+        &mut self.parts[part.0 as usize]
     }
 
-    /// Agents for which a condition holds, in order.
-    fn those(&self, holds: impl Fn(&Agent) -> bool) -> Vec<AgentId> {
-        let numbers = (0..).map(AgentId).zip(&self.agents);
-        numbers.filter(|(_, agent)| holds(agent)).map(|(id, _)| id).collect()
+    /// The agent that has a part.
+    fn agent(&mut self, part: AgentId) -> &mut Agent {
+        &mut self.agents[self.parts[part.0 as usize].agent]
     }
 
-    /// Agents that are still expected to do something.
+    /// Parts for which a condition holds, in order.
+    fn those(&self, holds: impl Fn(&Part) -> bool) -> Vec<AgentId> {
+        let numbers = (0..).map(number).zip(&self.parts);
+        numbers.filter(|(_, part)| holds(part)).map(|(id, _)| id).collect()
+    }
+
+    /// Parts from which something is still to come.
     fn active(&self) -> Vec<AgentId> {
-        self.those(|agent| agent.part == Part::Active)
+        self.those(Part::is_active)
+    }
+
+    /// First parts of agents that still have something to do.
+    fn at_work(&self) -> Vec<AgentId> {
+        let mut works = vec![false; self.agents.len()];
+        self.parts.iter().filter(|part| part.is_active()).for_each(|part| works[part.agent] = true);
+        let agents = self.agents.iter().zip(works).filter(|(_, works)| *works);
+        agents.map(|(agent, _)| agent.first).collect()
+    }
+
+    fn works(&self, agent: usize) -> bool {
+        self.parts.iter().any(|part| part.agent == agent && part.is_active())
     }
 
     fn interrupt(&mut self, actions: &mut Vec<Action>) {
@@ -239,18 +322,18 @@ impl Machine {
         let now = self.now;
         match self.phase {
             Phase::Preparing { deadline } if now >= deadline => {
-                let missing = self.those(|agent| agent.opened.is_none());
+                let missing = self.those(|part| part.opened.is_none());
                 self.end(Ending::Failed(Failure::NotReady(missing)), actions);
             }
             Phase::Clocks { deadline, .. } if now >= deadline => {
-                let missing = self.those(|agent| agent.slowest.is_none());
+                let missing = self.those(|part| self.agents[part.agent].slowest.is_none());
                 self.end(Ending::Failed(Failure::NoClock(missing)), actions);
             }
             Phase::Arming { attempt, decide_by, .. } if now >= decide_by => {
                 self.call_off(attempt, actions);
             }
             Phase::CallingOff { attempt, deadline } if now >= deadline => {
-                let missing = self.those(|agent| !agent.called_off);
+                let missing = self.those(|part| !part.called_off);
                 self.end(Ending::Failed(Failure::NotArmed { attempt, missing }), actions);
             }
             Phase::Running(_) => self.look_at_running(actions),
@@ -258,18 +341,22 @@ impl Machine {
         }
     }
 
-    /// Tells every agent that is still there.
+    /// Tells every part that is still there.
     fn tell_active(&self, action: impl Fn(AgentId) -> Action, actions: &mut Vec<Action>) {
         actions.extend(self.active().into_iter().map(action));
     }
 
-    fn set(&mut self, clear: impl Fn(&mut Agent)) {
-        self.agents.iter_mut().for_each(clear);
+    fn measure_all(&self, actions: &mut Vec<Action>) {
+        actions.extend(self.at_work().into_iter().map(Action::MeasureClock));
     }
 
-    /// Agents without duplicates of what distinguishes their servers.
+    /// What distinguishes the servers that were reached, without duplicates.
     fn servers(&self) -> BTreeSet<&str> {
-        let opened = self.agents.iter().filter_map(|agent| agent.opened.as_ref());
+        let opened = self.parts.iter().filter_map(|part| part.opened.as_ref());
         opened.filter_map(|opened| opened.server.as_deref()).collect()
     }
+}
+
+fn number(place: usize) -> AgentId {
+    AgentId(u32::try_from(place).unwrap_or(u32::MAX))
 }

@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use pgsurge_common::plan::{End, Plan};
+use pgsurge_common::stats::Phase;
+
+use crate::fleet::FleetOptions;
 
 /// What becomes of a run that loses an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -12,6 +15,8 @@ pub enum OnAgentLoss {
     Fail,
     /// The others go on.
     Continue,
+    /// The others go on, and take over its clients; or a spare agent does.
+    Rebalance,
 }
 
 impl OnAgentLoss {
@@ -21,6 +26,7 @@ impl OnAgentLoss {
         match self {
             Self::Fail => "fail",
             Self::Continue => "continue",
+            Self::Rebalance => "rebalance",
         }
     }
 }
@@ -45,6 +51,10 @@ pub struct Rules {
     pub attempts: u32,
     /// Clocks are measured so often during the run.
     pub clocks_every: Duration,
+    /// Length of the warm-up.
+    pub warmup: Duration,
+    /// Length of an interval.
+    pub interval: Duration,
     /// Warm-up and measured part, if they have a planned length.
     pub length: Option<Duration>,
     /// Bound on draining, if there is one.
@@ -66,7 +76,8 @@ pub struct Rules {
 impl Rules {
     /// The rules that a plan implies.
     #[must_use]
-    pub fn of(plan: &Plan, lease: Duration, heartbeat: Duration) -> Self {
+    pub fn of(plan: &Plan, fleet: FleetOptions, interval: Duration) -> Self {
+        let FleetOptions { lease, heartbeat } = fleet;
         let grace = Duration::from_secs(5);
         let margin = 2 * heartbeat + Duration::from_secs(1);
         Self {
@@ -78,6 +89,8 @@ impl Rules {
             start_lead: Duration::from_millis(250),
             attempts: 5,
             clocks_every: Duration::from_secs(5),
+            warmup: plan.load.warmup,
+            interval,
             length: match plan.load.end {
                 End::Duration(measured) => Some(plan.load.warmup + measured),
                 End::Transactions(_) => None,
@@ -90,6 +103,33 @@ impl Rules {
             // A target of several hosts means that they may differ.
             any_server: plan.target.hosts.len() > 1,
             on_agent_loss: OnAgentLoss::default(),
+        }
+    }
+
+    /// The beginning of the first interval at or after a time of the run. The last interval of the warm-up may
+    /// be shorter than the others, since those of each phase count from its own beginning.
+    #[must_use]
+    pub fn boundary(&self, time: Duration) -> Duration {
+        let up = |time: Duration| {
+            let intervals = time.as_nanos().div_ceil(self.interval.as_nanos().max(1));
+            self.interval * u32::try_from(intervals).unwrap_or(u32::MAX)
+        };
+        match time.checked_sub(self.warmup) {
+            Some(measured) => self.warmup + up(measured),
+            None => up(time).min(self.warmup),
+        }
+    }
+
+    /// The interval that is under way at a time of the run.
+    #[must_use]
+    pub fn interval_at(&self, time: Duration) -> (Phase, u32) {
+        let index = |time: Duration| {
+            let intervals = time.as_nanos() / self.interval.as_nanos().max(1);
+            u32::try_from(intervals).unwrap_or(u32::MAX)
+        };
+        match time.checked_sub(self.warmup) {
+            Some(measured) => (Phase::Measure, index(measured)),
+            None => (Phase::Warmup, index(time)),
         }
     }
 }

@@ -34,6 +34,7 @@ fn an_empty_message_lacks_its_first_field() {
             refusal::<_, RunMessage<Command>>(wire::Command {
                 run_id: id(),
                 number: 1,
+                part: 0,
                 kind: Some(wire::command::Kind::Prepare(wire::Prepare::default())),
             }),
             "Prepare.plan",
@@ -42,6 +43,7 @@ fn an_empty_message_lacks_its_first_field() {
             refusal::<_, RunMessage<Command>>(wire::Command {
                 run_id: id(),
                 number: 1,
+                part: 0,
                 kind: Some(wire::command::Kind::Stop(wire::Stop::default())),
             }),
             "Stop.mode",
@@ -50,6 +52,7 @@ fn an_empty_message_lacks_its_first_field() {
             refusal::<_, RunMessage<Report>>(wire::Report {
                 run_id: id(),
                 number: 1,
+                part: 0,
                 kind: Some(wire::report::Kind::Notice(wire::Notice::default())),
             }),
             "Notice.level",
@@ -87,6 +90,7 @@ fn values_that_cannot_be_are_named() {
             refusal::<_, RunMessage<Command>>(wire::Command {
                 run_id: "../etc".into(),
                 number: 1,
+                part: 0,
                 kind: Some(wire::command::Kind::Release(wire::Release {})),
             }),
             "Command.run_id",

@@ -29,6 +29,8 @@ fn rules() -> Rules {
         start_lead: s(0.4),
         attempts: 3,
         clocks_every: s(5.0),
+        warmup: s(0.0),
+        interval: s(1.0),
         length: Some(s(20.0)),
         drain_timeout: None,
         grace: s(5.0),

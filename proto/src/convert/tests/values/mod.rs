@@ -4,7 +4,7 @@ mod plan;
 
 use std::time::Duration;
 
-use pgsurge_common::ids::{RunId, WorkerId};
+use pgsurge_common::ids::{AgentId, RunId, WorkerId};
 use pgsurge_common::stats::{
     ClientCount, ConnectStats, Counts, ErrorCounts, Histogram, Interval, Moments, Outage, Outages,
     Phase, ScriptStats, StatementStats, Totals, Vitals,
@@ -14,8 +14,8 @@ use proptest::option::of;
 use proptest::prelude::*;
 
 use crate::message::{
-    Ack, AgentMessage, ClockEcho, Command, CoordinatorMessage, Hello, Notice, NoticeLevel, Ready,
-    Report, Resume, Resumed, RunMessage, Stop, Token, Welcome,
+    Ack, AgentMessage, ClockEcho, Command, CoordinatorMessage, Hello, Notice, NoticeLevel, OfPart,
+    Ready, Report, Resume, Resumed, RunMessage, Stop, Token, Welcome,
 };
 use crate::numbering::Numbered;
 
@@ -174,8 +174,10 @@ fn token() -> impl Strategy<Value = Token> {
 fn numbered<T: std::fmt::Debug>(
     body: impl Strategy<Value = T>,
 ) -> impl Strategy<Value = RunMessage<T>> {
-    (run(), any::<u64>(), body)
-        .prop_map(|(run, number, body)| RunMessage { run, message: Numbered { number, body } })
+    (run(), any::<u64>(), any::<u32>(), body).prop_map(|(run, number, part, body)| {
+        let body = OfPart { part: AgentId(part), body };
+        RunMessage { run, message: Numbered { number, body } }
+    })
 }
 
 fn report() -> impl Strategy<Value = Report> {
@@ -206,7 +208,11 @@ fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         (plan::plan(), plan::share())
             .prop_map(|(plan, share)| Command::Prepare { plan: Box::new(plan), share }),
-        any::<(u32, u64)>().prop_map(|(attempt, at_ns)| Command::Start { attempt, at_ns }),
+        any::<(u32, i64, u64)>().prop_map(|(attempt, at_ns, join_us)| Command::Start {
+            attempt,
+            at_ns,
+            join_us
+        }),
         any::<u32>().prop_map(|attempt| Command::CallOff { attempt }),
         prop_oneof![Just(Stop::Drain), Just(Stop::Now)].prop_map(Command::Stop),
         Just(Command::Release),

@@ -110,11 +110,12 @@ pub(super) fn share() -> impl Strategy<Value = Share> {
         (any::<u32>(), 0..1_000_000_u32, 0..1_000_000_u32).prop_map(|(worker, first, clients)| {
             WorkerShare { worker: WorkerId(worker), first_client: ClientId(first), clients }
         });
-    (vec(worker, 0..5), 1..1000_u32, of(0.001..1e6_f64)).prop_map(
-        |(workers, connect_concurrency, connect_rate_per_s)| Share {
+    (vec(worker, 0..5), 1..1000_u32, of(0.001..1e6_f64), 0..9_u32).prop_map(
+        |(workers, connect_concurrency, connect_rate_per_s, moves)| Share {
             workers,
             connect_concurrency,
             connect_rate_per_s,
+            moves,
         },
     )
 }

@@ -1,12 +1,12 @@
 //! What the operator of this host lets a coordinator do with it. A plan that asks for more is refused before
 //! a session is opened, and nothing that a plan carries can widen these bounds.
 
-use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
+use pgsurge_common::plan::{Log, Plan};
 use pgsurge_common::script::Program;
 use pgsurge_common::target::{Address, Host, Target, TargetPattern, forbidden_host};
 
-/// See the module; the default forbids shell commands and nothing else.
+/// See the module; the default forbids shell commands and logs elsewhere, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOptions {
     /// `\shell` and `\setshell` may run commands on this host.
@@ -15,6 +15,9 @@ pub struct LoadOptions {
     pub allow_targets: Vec<TargetPattern>,
     /// Clients at a time.
     pub max_clients: Option<u32>,
+    /// `--log-prefix` may lead anywhere and existing files are overwritten, as under pgbench: the plan comes from
+    /// the user of this host. Else logs stay below the working folder and are new files with the run's name.
+    pub log_anywhere: bool,
 }
 
 /// A plan asks for more than this agent allows.
@@ -48,6 +51,11 @@ pub enum Forbidden {
         "the target's setting \"{0}\" is not allowed by an agent with --allow-target; leave it out"
     )]
     Setting(String),
+    /// Logs would be written outside of the working folder.
+    #[error(
+        "log prefix \"{0}\" leads out of this agent's working folder; name a place below it with --log-prefix"
+    )]
+    Log(String),
     /// The share is too large.
     #[error(
         "{clients} clients are more than the {max} that this agent allows; lower -c, take more agents, or \
@@ -70,6 +78,7 @@ impl LoadOptions {
         program: &Program,
     ) -> Result<(), Forbidden> {
         self.check_target(&plan.target)?;
+        self.check_log(plan.log.as_ref())?;
         self.check_clients(share.workers.iter().map(|worker| worker.clients).sum())?;
         if self.allow_shell { Ok(()) } else { refuse_shell(program) }
     }
@@ -78,6 +87,15 @@ impl LoadOptions {
     pub(crate) fn check_clients(&self, clients: u32) -> Result<(), Forbidden> {
         match self.max_clients {
             Some(max) if clients > max => Err(Forbidden::Clients { clients, max }),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_log(&self, log: Option<&Log>) -> Result<(), Forbidden> {
+        match log {
+            Some(log) if !self.log_anywhere && !log.stays_below() => {
+                Err(Forbidden::Log(log.prefix.clone()))
+            }
             _ => Ok(()),
         }
     }
@@ -131,6 +149,8 @@ fn refuse_shell(program: &Program) -> Result<(), Forbidden> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use pgsurge_common::plan::LogKind;
+
     use super::*;
 
     fn options(patterns: &[&str]) -> LoadOptions {
@@ -166,6 +186,25 @@ mod tests {
             target.settings.push((name.to_owned(), "other".to_owned()));
             let refused = options(&["*"]).check_target(&target);
             assert_eq!(refused, Err(Forbidden::Setting(name.to_owned())));
+        }
+    }
+
+    #[test]
+    fn logs_stay_below_the_working_folder() {
+        let log = |prefix: &str| Log {
+            prefix: prefix.to_owned(),
+            kind: LogKind::Aggregates(1),
+            failures_detailed: false,
+            collect: false,
+        };
+        let strict = LoadOptions::default();
+        assert_eq!(strict.check_log(None), Ok(()));
+        assert_eq!(strict.check_log(Some(&log("logs/a"))), Ok(()));
+        for prefix in ["/tmp/a", "../a"] {
+            let refused = Err(Forbidden::Log(prefix.to_owned()));
+            assert_eq!(strict.check_log(Some(&log(prefix))), refused);
+            let own = LoadOptions { log_anywhere: true, ..LoadOptions::default() };
+            assert_eq!(own.check_log(Some(&log(prefix))), Ok(()));
         }
     }
 

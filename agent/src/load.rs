@@ -15,6 +15,7 @@ use pgsurge_common::stats::{ConnectStats, Interval, Totals};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 pub use crate::bounds::{Forbidden, LoadOptions};
+pub use crate::worker::Written as WrittenLog;
 use crate::worker::{Begin, Command, Crew, Start};
 
 /// How a load is ended before its own end.
@@ -105,6 +106,15 @@ pub enum LoadError {
         /// What is allowed.
         limit_mib: u64,
     },
+    /// A log file cannot be made; the words are pgbench's.
+    #[error("could not open logfile \"{}\"", path.display())]
+    Log {
+        /// Which.
+        path: std::path::PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
     /// The operating system refused a thread.
     #[error("cannot start a worker thread")]
     Thread(#[source] std::io::Error),
@@ -118,6 +128,7 @@ pub enum LoadError {
 pub struct Load {
     workers: Vec<UnboundedSender<Command>>,
     start: Arc<Start>,
+    logs: Vec<WrittenLog>,
 }
 
 impl Load {
@@ -133,9 +144,15 @@ impl Load {
     ) -> Result<(Self, UnboundedReceiver<LoadEvent>), LoadError> {
         let (events, receiver) = unbounded_channel();
         let crew = Crew::new(plan, share, options)?;
-        let start = Arc::clone(&crew.start);
+        let (start, logs) = (Arc::clone(&crew.start), crew.logs());
         let workers = crew.begin(events)?;
-        Ok((Self { workers, start }, receiver))
+        Ok((Self { workers, start, logs }, receiver))
+    }
+
+    /// The log files that it writes; whole once it has finished.
+    #[must_use]
+    pub fn logs(&self) -> &[WrittenLog] {
+        &self.logs
     }
 
     /// All clients begin at `start`; an instant in the past means at once. Before `Ready` it is kept until

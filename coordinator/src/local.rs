@@ -28,6 +28,7 @@ pub async fn serve(args: AgentArgs) -> Result<ExitCode> {
         allow_shell: args.allow_shell,
         allow_targets: args.allow_target,
         max_clients: args.max_clients,
+        log_anywhere: false,
     };
     let engine = LoadEngine { options: allowed };
     let shutdown = Shutdown { drain: interrupts.drain, abort: interrupts.abort };
@@ -36,8 +37,8 @@ pub async fn serve(args: AgentArgs) -> Result<ExitCode> {
 }
 
 /// The agent inside `pgsurge run`. The coordinator hears the signals and ends the run through the
-/// protocol, so this agent listens to none itself. It may run shell commands: they would run on this host
-/// under pgbench, too.
+/// protocol, so this agent listens to none itself. It may run shell commands and write logs
+/// anywhere: so would pgbench on this host.
 pub fn agent() -> StartLocalAgent {
     Box::new(|pipes| {
         raise_file_limit();
@@ -47,8 +48,9 @@ pub fn agent() -> StartLocalAgent {
             once: true,
             give_up_after: None,
         };
-        let engine =
-            LoadEngine { options: LoadOptions { allow_shell: true, ..LoadOptions::default() } };
+        let allowed =
+            LoadOptions { allow_shell: true, log_anywhere: true, ..LoadOptions::default() };
+        let engine = LoadEngine { options: allowed };
         tokio::spawn(async move {
             if let Err(error) = session::serve(options, engine, Shutdown::default()).await {
                 tracing::error!("the agent inside this process ended: {error}");

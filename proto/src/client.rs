@@ -7,10 +7,10 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Code;
 use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
 
-use crate::message::{AgentMessage, CoordinatorMessage};
+use crate::message::{AgentMessage, CoordinatorMessage, LogPart, LogReceipt, LogSender};
 use crate::wire::fleet_client::FleetClient;
 use crate::{Incoming, MAX_MESSAGE_BYTES};
 
@@ -60,14 +60,36 @@ pub async fn attach(
     let messages = ReceiverStream::new(outgoing).map(Into::into);
     match client.attach(messages).await {
         Ok(response) => Ok(Incoming::new(response.into_inner())),
-        Err(status) => {
-            let why = crate::stream::explain(&status);
-            Err(match status.code() {
-                // Another service than the fleet answers `unimplemented`.
-                Code::FailedPrecondition | Code::Unimplemented => AttachError::RefusedForGood(why),
-                Code::Unavailable if status.source().is_none() => AttachError::Refused(why),
-                _ => AttachError::Connection(why),
-            })
+        Err(status) => Err(status.into()),
+    }
+}
+
+/// Delivers the logs of a run, over a channel that nothing else uses; all parts have arrived and are kept when
+/// it succeeds.
+///
+/// # Errors
+/// The coordinator does not want them, cannot keep them, or the connection fails.
+pub async fn deliver(
+    channel: Channel,
+    sender: LogSender,
+    parts: mpsc::Receiver<LogPart>,
+) -> Result<LogReceipt, AttachError> {
+    let first = tokio_stream::once(sender.into());
+    let parts = first.chain(ReceiverStream::new(parts).map(Into::into));
+    match FleetClient::new(channel).deliver(parts).await {
+        Ok(receipt) => Ok(receipt.into_inner().into()),
+        Err(status) => Err(status.into()),
+    }
+}
+
+impl From<Status> for AttachError {
+    fn from(status: Status) -> Self {
+        let why = crate::stream::explain(&status);
+        match status.code() {
+            // Another service than the fleet answers `unimplemented`.
+            Code::FailedPrecondition | Code::Unimplemented => Self::RefusedForGood(why),
+            Code::Unavailable if status.source().is_none() => Self::Refused(why),
+            _ => Self::Connection(why),
         }
     }
 }

@@ -173,6 +173,44 @@ pub enum Command {
     Stop(Stop),
     /// The run is over: forget it.
     Release,
+    /// The load has ended everywhere: deliver the logs.
+    SendLogs,
+}
+
+/// Who delivers logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSender {
+    /// From the welcome.
+    pub token: Token,
+    /// Whose logs.
+    pub run: RunId,
+}
+
+/// A piece of a delivery of logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogPart {
+    /// The next file begins.
+    File {
+        /// Process id of the agent.
+        process: u32,
+        /// Who wrote it.
+        worker: WorkerId,
+    },
+    /// What follows in it; never empty and at most [`crate::MAX_CHUNK_BYTES`].
+    Data(Vec<u8>),
+    /// All files were sent.
+    End(LogReceipt),
+    /// The agent cannot go on, and why.
+    Problem(String),
+}
+
+/// How much was sent, or is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogReceipt {
+    /// Files.
+    pub files: u32,
+    /// Bytes of all of them.
+    pub bytes: u64,
 }
 
 /// How load ends.

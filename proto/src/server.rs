@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 pub use tonic::transport::server::Connected;
 
-use crate::message::{AgentMessage, CoordinatorMessage, Hello};
+use crate::message::{AgentMessage, CoordinatorMessage, Hello, LogPart, LogReceipt, LogSender};
 use crate::wire::agent_message::Kind;
 use crate::wire::fleet_server::{Fleet as WireFleet, FleetServer};
 use crate::{Incoming, MAX_MESSAGE_BYTES, PROTOCOL_VERSION, WireError, wire};
@@ -43,6 +43,12 @@ pub trait Admission: Send + Sync + 'static {
     /// returned; the stream ends when its sender is dropped.
     fn attach(&self, newcomer: Newcomer<Self::Peer>) -> Result<Outgoing, Refusal>;
 
+    /// Takes the logs of an agent to their end, or refuses them.
+    fn deliver(
+        &self,
+        delivery: Delivery<Self::Peer>,
+    ) -> impl Future<Output = Result<LogReceipt, Refusal>> + Send;
+
     /// A stream was given up before it reached [`Admission::attach`], for the log.
     fn rejected(&self, peer: Option<&Self::Peer>, why: &str);
 }
@@ -59,6 +65,17 @@ pub struct Newcomer<P> {
     pub hello: Hello,
     /// What it says from here on.
     pub messages: Incoming<AgentMessage>,
+}
+
+/// Logs on their way in.
+#[derive(Debug)]
+pub struct Delivery<P> {
+    /// Its connection.
+    pub peer: P,
+    /// Who says to be at the other end.
+    pub sender: LogSender,
+    /// The logs.
+    pub parts: Incoming<LogPart>,
 }
 
 /// Why an agent is not taken.
@@ -143,6 +160,33 @@ impl<A: Admission> WireFleet for Glue<A> {
         let outgoing = self.0.attach(Newcomer { peer, hello, messages })?;
         let replies = ReceiverStream::new(outgoing).map(|message| Ok(message.into()));
         Ok(Response::new(Box::pin(replies)))
+    }
+
+    async fn deliver(
+        &self,
+        request: Request<Streaming<wire::LogPart>>,
+    ) -> Result<Response<wire::LogReceipt>, Status> {
+        let peer = request.extensions().get::<A::Peer>().cloned();
+        let mut stream = request.into_inner();
+        let sender = sender(&mut stream).await.inspect_err(|refusal| {
+            self.0.rejected(peer.as_ref(), &refusal.to_string());
+        })?;
+        let peer = peer.ok_or(Refusal::Never("the connection has no peer".into()))?;
+        let parts = Incoming::new(stream);
+        let receipt = self.0.deliver(Delivery { peer, sender, parts }).await?;
+        Ok(Response::new(receipt.into()))
+    }
+}
+
+/// The sender of a delivery: its first part.
+async fn sender(stream: &mut Streaming<wire::LogPart>) -> Result<LogSender, Refusal> {
+    let first = tokio::time::timeout(HELLO_WITHIN, stream.message()).await;
+    let bad = |why: String| Refusal::Never(format!("logs without a sender: {why}"));
+    match first {
+        Ok(Ok(Some(part))) => LogSender::try_from(part).map_err(|error| bad(error.to_string())),
+        Ok(Ok(None)) => Err(bad("the stream is empty".into())),
+        Ok(Err(status)) => Err(bad(crate::stream::explain(&status))),
+        Err(_) => Err(bad("it did not come in time".into())),
     }
 }
 

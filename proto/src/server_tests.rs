@@ -10,7 +10,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Uri;
 
 use super::*;
-use crate::client::{AttachError, attach, endpoint};
+use crate::client::{AttachError, attach, deliver, endpoint};
+use crate::message::Token;
 use crate::wire::fleet_client::FleetClient;
 
 #[derive(Default)]
@@ -22,6 +23,18 @@ impl Admission for Book {
     fn attach(&self, newcomer: Newcomer<()>) -> Result<Outgoing, Refusal> {
         self.0.lock().unwrap().push(newcomer.hello.name);
         Err(Refusal::Later("full".into()))
+    }
+
+    async fn deliver(&self, mut delivery: Delivery<()>) -> Result<LogReceipt, Refusal> {
+        let mut receipt = LogReceipt::default();
+        loop {
+            match delivery.parts.next().await {
+                Ok(Some(LogPart::File { .. })) => receipt.files += 1,
+                Ok(Some(LogPart::Data(data))) => receipt.bytes += data.len() as u64,
+                Ok(Some(LogPart::End(sent))) if sent == receipt => return Ok(receipt),
+                other => return Err(Refusal::Never(format!("{other:?}"))),
+            }
+        }
     }
 
     fn rejected(&self, _: Option<&()>, why: &str) {
@@ -112,4 +125,33 @@ async fn a_message_beyond_the_bound_is_refused() {
         .await
         .unwrap_err();
     assert!(status.message().contains("decoded message length too large"), "{status:?}");
+}
+
+#[tokio::test]
+async fn logs_arrive_whole_and_are_answered_by_a_receipt() {
+    let (_, channel) = server().await;
+    let run = pgsurge_common::ids::RunId::new("r1").unwrap();
+    let sender = LogSender { token: Token(vec![1]), run };
+    let (outgoing, parts) = mpsc::channel(2);
+    let sent = LogReceipt { files: 1, bytes: 300_000 };
+    let sending = async {
+        let worker = pgsurge_common::ids::WorkerId(7);
+        outgoing.send(LogPart::File { process: 1, worker }).await.unwrap();
+        for _ in 0..3 {
+            outgoing.send(LogPart::Data(vec![b'x'; 100_000])).await.unwrap();
+        }
+        outgoing.send(LogPart::End(sent)).await.unwrap();
+    };
+    let (receipt, ()) = tokio::join!(deliver(channel, sender, parts), sending);
+    assert_eq!(receipt.unwrap(), sent);
+}
+
+#[tokio::test]
+async fn logs_must_begin_with_their_sender() {
+    let (book, channel) = server().await;
+    let data = wire::LogPart { kind: Some(wire::log_part::Kind::Data(vec![1])) };
+    let status = FleetClient::new(channel).deliver(tokio_stream::once(data)).await.unwrap_err();
+    let expected = "logs without a sender: missing field LogPart.sender";
+    assert_eq!((status.code(), status.message()), (tonic::Code::FailedPrecondition, expected));
+    assert_eq!(*book.0.lock().unwrap(), [expected]);
 }

@@ -109,6 +109,7 @@ impl Loading {
             load,
             target,
             seeds: Seeds { random_seed: 42 },
+            log: None,
         };
         Self { plan, workers: 1, options: LoadOptions::default() }
     }

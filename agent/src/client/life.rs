@@ -16,7 +16,7 @@ use super::transaction::{Fate, Transaction};
 use super::trouble::Abort;
 use crate::load::{Notice, Stop};
 use crate::wire::Connection;
-use crate::worker::{Ended, RunTime, Sample, Seat, Station};
+use crate::worker::{Ended, Entry, RunTime, Sample, Seat, Station};
 
 /// A client at work.
 pub(super) struct Client<'a> {
@@ -123,6 +123,7 @@ impl Client<'_> {
             station.recorder.borrow_mut().skip(turn.skipped_phase, script, now, turn.skipped);
             if turn.skipped_phase == Phase::Measure {
                 self.done += turn.skipped;
+                station.log_skipped(self.seat.client, script, now, self.done, turn.skipped);
             }
         }
         turn.next
@@ -176,7 +177,7 @@ impl Client<'_> {
 
     fn book(&mut self, transaction: &Transaction, ended: Ended, end: RunTime) {
         let commits = self.session.as_mut().map_or(0, Session::take_commits);
-        self.station.recorder.borrow_mut().book(&Sample {
+        let sample = Sample {
             phase: transaction.phase,
             script: transaction.script,
             due: transaction.due,
@@ -185,12 +186,14 @@ impl Client<'_> {
             ended,
             retries: transaction.tries - 1,
             commits,
-        });
+        };
+        self.station.recorder.borrow_mut().book(&sample);
         if transaction.phase == Phase::Measure {
             self.done += 1;
             if ended == Ended::Success {
                 self.seat.transactions.set(self.seat.transactions.get() + 1);
             }
+            self.station.log(&Entry::of(self.seat.client, self.done, &sample));
         }
     }
 

@@ -8,7 +8,7 @@ use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::load::{Load, LoadEvent, LoadOptions, Stop};
+use crate::load::{Load, LoadEvent, LoadOptions, Stop, WrittenLog};
 
 /// Makes loads.
 pub trait Engine: Send + 'static {
@@ -35,6 +35,8 @@ pub trait RunningLoad: Send + 'static {
     fn disarm(&self) -> bool;
     /// End.
     fn stop(&self, stop: Stop);
+    /// The log files that it writes.
+    fn logs(&self) -> Vec<WrittenLog>;
 }
 
 /// The real one.
@@ -78,5 +80,9 @@ impl RunningLoad for Load {
 
     fn stop(&self, stop: Stop) {
         self.stop(stop);
+    }
+
+    fn logs(&self) -> Vec<WrittenLog> {
+        self.logs().to_vec()
     }
 }

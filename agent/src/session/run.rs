@@ -121,6 +121,7 @@ impl<L: RunningLoad> Run<L> {
                 None
             }
             (Command::Stop(_), None) => None,
+            (Command::SendLogs, _) => None,
             (Command::Release, _) => {
                 self.released = true;
                 None

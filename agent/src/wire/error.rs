@@ -184,8 +184,8 @@ fn system_text(error: &io::Error) -> String {
 }
 
 /// The name of the errno, as in the manual pages.
-fn errno_name(error: &io::Error) -> Cow<'static, str> {
-    const NAMES: [(Errno, &str); 24] = [
+pub(crate) fn errno_name(error: &io::Error) -> Cow<'static, str> {
+    const NAMES: [(Errno, &str); 28] = [
         (Errno::CONNREFUSED, "ECONNREFUSED"),
         (Errno::CONNRESET, "ECONNRESET"),
         (Errno::CONNABORTED, "ECONNABORTED"),
@@ -210,6 +210,10 @@ fn errno_name(error: &io::Error) -> Cow<'static, str> {
         (Errno::INVAL, "EINVAL"),
         (Errno::PROTOTYPE, "EPROTOTYPE"),
         (Errno::NOTSOCK, "ENOTSOCK"),
+        (Errno::NOSPC, "ENOSPC"),
+        (Errno::DQUOT, "EDQUOT"),
+        (Errno::FBIG, "EFBIG"),
+        (Errno::IO, "EIO"),
     ];
     let Some(code) = error.raw_os_error() else {
         return Cow::Borrowed("io");

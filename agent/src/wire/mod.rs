@@ -29,5 +29,6 @@ pub use backend::{DataRow, Message, RowDescription, TransactionStatus};
 pub use cancel::CancelToken;
 pub use connection::Connection;
 pub use connector::Connector;
+pub(crate) use error::errno_name;
 pub use error::{ConnectError, WireError};
 pub use fields::{ErrorFields, ServerError};

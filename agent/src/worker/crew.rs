@@ -15,6 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::clock::Timeline;
 use super::gate::Gate;
 use super::gather::Gatherer;
+use super::log::{File as LogFile, Place as LogPlace, Written};
 use super::spares::{Shape, Spares};
 use super::{Command, Start, WorkerEvent, run};
 use crate::client::unpredictable_commits;
@@ -33,6 +34,8 @@ pub(crate) struct Crew {
     connector: Connector,
     share: Share,
     spares: Spares,
+    /// One a worker; empty without `-l`.
+    logs: Vec<LogFile>,
 }
 
 /// What one worker starts with.
@@ -53,6 +56,8 @@ pub(super) struct Assignment {
     pub(super) timeline: Timeline,
     pub(super) spares: Spares,
     pub(super) commands: UnboundedReceiver<Command>,
+    /// Where its transactions are logged, until it sets to work.
+    pub(super) log: Option<LogFile>,
     /// The load was ended before its start.
     pub(super) stopped: bool,
     pub(super) outbox: Outbox,
@@ -100,6 +105,7 @@ impl Crew {
         check_memory(figures, share.workers.len())?;
         // One in progress and one on its way, for each worker.
         let spares = Spares::new(figures, 2 * share.workers.len());
+        let logs = open_logs(&plan, share, options)?;
         Ok(Self {
             start: Arc::default(),
             unpredictable: unpredictable_commits(&program),
@@ -107,8 +113,14 @@ impl Crew {
             connector,
             share: share.clone(),
             spares,
+            logs,
             plan,
         })
+    }
+
+    /// The files that the load will write.
+    pub(crate) fn logs(&self) -> Vec<Written> {
+        self.logs.iter().map(LogFile::written).collect()
     }
 
     /// Starts the threads; returns the way to each worker.
@@ -126,6 +138,7 @@ impl Crew {
         let gate = Arc::new(Gate::new(&self.plan, &self.share));
         let first = self.share.workers.iter().position(|worker| worker.clients > 0);
         let mut workers = Vec::new();
+        let mut logs = self.logs.into_iter();
         let mut assignments = Vec::new();
         for (worker, share) in self.share.workers.iter().enumerate() {
             let (commander, commands) = unbounded_channel();
@@ -144,6 +157,7 @@ impl Crew {
                 timeline: Timeline::new(Window::of(&self.plan.load)),
                 spares: self.spares.clone(),
                 commands,
+                log: logs.next(),
                 stopped: false,
                 outbox: Outbox { worker, sender: sender.clone() },
             });
@@ -161,6 +175,16 @@ impl Crew {
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), LoadError> {
     thread::Builder::new().name(name.into()).spawn(body).map(drop).map_err(LoadError::Thread)
+}
+
+/// Makes the log files of all workers, or none.
+fn open_logs(plan: &Plan, share: &Share, options: &LoadOptions) -> Result<Vec<LogFile>, LoadError> {
+    let Some(log) = &plan.log else { return Ok(Vec::new()) };
+    let place = LogPlace { log, run: &plan.run_id, anywhere: options.log_anywhere };
+    let opened = share.workers.iter().map(|worker| place.open(worker.worker));
+    opened
+        .collect::<Result<_, _>>()
+        .map_err(|refused| LoadError::Log { path: refused.path().to_owned(), error: refused.error })
 }
 
 fn check_memory(shape: Shape, workers: usize) -> Result<(), LoadError> {

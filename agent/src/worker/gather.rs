@@ -194,6 +194,9 @@ fn merge_results<'a>(parts: Vec<WorkerResult>, ready: impl Iterator<Item = &'a R
         merge_statements(&mut totals.statements, part.statements);
         totals.clients.extend(part.clients);
         totals.cpu_fraction = totals.cpu_fraction.max(part.cpu_fraction);
+        if let Some(log) = part.log {
+            totals.log.get_or_insert_default().merge(&log);
+        }
         for reason in part.commits_unpredictable {
             if !totals.commits_unpredictable.contains(&reason) {
                 totals.commits_unpredictable.push(reason);

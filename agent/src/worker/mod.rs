@@ -2,7 +2,7 @@
 //! nobody else writes to.
 //!
 //! In reading order: time ([`clock`], [`timer`], [`start`]), what comes out ([`recorder`],
-//! [`spares`], [`notices`]), how workers are started and heard ([`crew`], [`gather`]), what one does ([`run`]): opening
+//! [`spares`], [`notices`], [`log`]), how workers are started and heard ([`crew`], [`gather`]), what one does ([`run`]): opening
 //! sessions ([`gate`], [`open`]), then its clients at work ([`station`], [`shift`]).
 //! Workers share nothing on the hot path; they meet where sessions are opened and once a second.
 
@@ -10,6 +10,7 @@ mod clock;
 mod crew;
 mod gate;
 mod gather;
+mod log;
 mod notices;
 mod open;
 mod recorder;
@@ -21,11 +22,13 @@ mod station;
 mod timer;
 
 use pgsurge_common::ids::WorkerId;
-use pgsurge_common::stats::{ClientCount, Interval, StatementStats};
+use pgsurge_common::stats::{ClientCount, Interval, LogTotals, StatementStats};
 
 pub(crate) use clock::RunTime;
 pub(crate) use crew::Crew;
 pub(crate) use gate::pause_after;
+pub(crate) use log::Entry;
+pub use log::Written;
 pub(crate) use recorder::{Ended, Sample};
 pub(crate) use start::{Begin, Start};
 pub(crate) use station::{Seat, Station};
@@ -69,4 +72,5 @@ pub(crate) struct WorkerResult {
     statements: Vec<Vec<StatementStats>>,
     clients: Vec<ClientCount>,
     cpu_fraction: f64,
+    log: Option<LogTotals>,
 }

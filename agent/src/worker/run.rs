@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::crew::{Assignment, Outbox};
+use super::log::Log;
 use super::open::{Opened, Opener};
 use super::recorder::Recorder;
 use super::shift::Shift;
@@ -66,7 +67,7 @@ async fn work(mut assignment: Assignment) -> io::Result<WorkerResult> {
     let driver = timer.clone();
     tokio::task::spawn_local(async move { driver.drive().await });
     let meter = Rc::new(RefCell::new(CpuMeter::start()));
-    let station = Rc::new(furnish(&assignment, &timer, &meter));
+    let station = Rc::new(furnish(&mut assignment, &timer, &meter));
 
     let opened = open(&mut assignment, &timer).await;
     let sessions = if station.rules.connect_each {
@@ -98,7 +99,7 @@ async fn work(mut assignment: Assignment) -> io::Result<WorkerResult> {
 }
 
 /// Everything that clients need, made before the start.
-fn furnish(assignment: &Assignment, timer: &Timer, meter: &Rc<RefCell<CpuMeter>>) -> Station {
+fn furnish(assignment: &mut Assignment, timer: &Timer, meter: &Rc<RefCell<CpuMeter>>) -> Station {
     let (outbox, lag, meter) = (assignment.outbox.clone(), timer.clone(), Rc::clone(meter));
     let close = Box::new(move |mut interval: Box<pgsurge_common::stats::Interval>| {
         interval.vitals.cpu_fraction = meter.borrow_mut().lap();
@@ -106,6 +107,7 @@ fn furnish(assignment: &Assignment, timer: &Timer, meter: &Rc<RefCell<CpuMeter>>
         outbox.send(WorkerEvent::Interval(interval));
     });
     let timeline = assignment.timeline;
+    let log = log(assignment);
     let station = Station::new(Furnishing {
         plan: &assignment.plan,
         program: assignment.program.clone(),
@@ -116,10 +118,18 @@ fn furnish(assignment: &Assignment, timer: &Timer, meter: &Rc<RefCell<CpuMeter>>
         timeline,
         recorder: Recorder::new(timeline, assignment.spares.clone(), close),
         schedule: Schedule::new(&assignment.plan, &assignment.share, timeline, &assignment.streams),
+        log,
         outbox: assignment.outbox.clone(),
     });
     station.books.borrow_mut().unpredictable.clone_from(&assignment.unpredictable);
     station
+}
+
+/// The worker's log, into the file that was made for it.
+fn log(assignment: &mut Assignment) -> Option<Log> {
+    let (plan, file) = (&assignment.plan, assignment.log.take()?);
+    let chance = assignment.streams.worker(assignment.share.worker.0).log;
+    Some(Log::new(plan, plan.log.as_ref()?, file, chance))
 }
 
 /// Opens the sessions; a stop meanwhile leaves those that are still wanted unopened.

@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use pgsurge_common::ids::{ClientId, WorkerId};
 use pgsurge_common::plan::Plan;
@@ -13,17 +13,18 @@ use pgsurge_common::plan::split::WorkerShare;
 use pgsurge_common::random::{Generator, Streams};
 use pgsurge_common::schedule::{Pacer, Rate, Turn};
 use pgsurge_common::script::Program;
-use pgsurge_common::stats::{ClientCount, Phase, StatementStats};
+use pgsurge_common::stats::{ClientCount, LogTotals, Phase, StatementStats, micros};
 
 use super::clock::{Clock, RunTime, Timeline};
 use super::crew::Outbox;
 use super::gate::Gate;
+use super::log::{Entry, Failure, Log, Outcome};
 use super::notices::Budget;
 use super::recorder::Recorder;
 use super::timer::Timer;
 use super::{Begin, WorkerEvent, WorkerResult};
 use crate::client::Rules;
-use crate::load::{Notice, Stop};
+use crate::load::{Notice, NoticeLevel, Stop};
 use crate::wire::{CancelToken, Connector};
 
 /// See the module.
@@ -43,6 +44,7 @@ pub(crate) struct Station {
     pub(crate) books: RefCell<Books>,
     pub(super) budget: Budget,
     pub(super) outbox: Outbox,
+    log: RefCell<Option<Log>>,
     /// Set when the load begins.
     clock: Cell<Option<Clock>>,
     /// When its clients begin; the beginning of the run, but for those that join later.
@@ -120,6 +122,7 @@ pub(super) struct Furnishing<'a> {
     pub(super) timeline: Timeline,
     pub(super) recorder: Recorder,
     pub(super) schedule: Schedule,
+    pub(super) log: Option<Log>,
     pub(super) outbox: Outbox,
 }
 
@@ -153,6 +156,7 @@ impl Station {
             timeline: with.timeline,
             recorder: RefCell::new(with.recorder),
             schedule: RefCell::new(with.schedule),
+            log: RefCell::new(with.log),
             outbox: with.outbox,
         }
     }
@@ -165,11 +169,62 @@ impl Station {
         self.joined.set(joined);
         self.recorder.borrow_mut().join(joined);
         self.schedule.borrow_mut().pacer.join(joined.us());
+        if let Some(log) = &mut *self.log.borrow_mut() {
+            let origin = SystemTime::now().checked_sub(begin.start.elapsed());
+            let since_epoch = origin.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let first_us = self.timeline.window().measure_start_us.max(joined.us());
+            log.begin(since_epoch.map_or(0, micros), first_us);
+        }
     }
 
     /// When its clients began.
     pub(crate) fn joined(&self) -> RunTime {
         self.joined.get()
+    }
+
+    /// A transaction of the measured part goes to the log, if there is one.
+    pub(crate) fn log(&self, entry: &Entry) {
+        let written = match &mut *self.log.borrow_mut() {
+            Some(log) => log.record(entry),
+            None => return,
+        };
+        self.log_written(written, entry.at);
+    }
+
+    /// So many transactions of a client were skipped, up to its `last`.
+    pub(crate) fn log_skipped(
+        &self,
+        client: ClientId,
+        script: usize,
+        at: RunTime,
+        last: u64,
+        count: u64,
+    ) {
+        if self.log.borrow().is_none() {
+            return;
+        }
+        for number in last - count + 1..=last {
+            let outcome = Outcome::Skipped;
+            self.log(&Entry { client, number, script, at, outcome, retries: 0 });
+        }
+    }
+
+    /// A log that ends early is told and counted; the load goes on without it.
+    fn log_written(&self, written: Result<(), Failure>, now: RunTime) {
+        let Err(failure) = written else { return };
+        let kind = format!("log-{}", failure.kind());
+        self.recorder.borrow_mut().error(Phase::Measure, now, &kind);
+        let (level, text) = (NoticeLevel::Error, failure.to_string());
+        self.outbox.send(WorkerEvent::Notice(Notice { client: None, level, text }));
+    }
+
+    /// Everything that was logged goes to the file.
+    fn finish_log(&self) -> Option<LogTotals> {
+        let log = self.log.take()?;
+        let now = self.now();
+        let (totals, written) = log.finish(now);
+        self.log_written(written, now);
+        Some(totals)
     }
 
     /// The time of the run; before the beginning it is the beginning.
@@ -289,6 +344,7 @@ impl Station {
 
     /// What the worker says at the end.
     pub(super) fn into_result(self, cpu_fraction: f64) -> WorkerResult {
+        let log = self.finish_log();
         let begun = self.clock.get().map(|clock| clock.now());
         let recorder = self.recorder.into_inner();
         let books = self.books.into_inner();
@@ -306,6 +362,7 @@ impl Station {
             statements: books.statements,
             clients: self.seats.iter().map(count).collect(),
             cpu_fraction,
+            log,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{End, Load, Plan, Workload};
+use super::{End, Load, Log, LogKind, Plan, Workload};
 
 /// Scripts in one plan, as in pgbench.
 pub const MOST_SCRIPTS: usize = 128;
@@ -47,6 +47,9 @@ pub enum PlanError {
         "an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)"
     )]
     EndlessTries,
+    /// A sampling rate that is no share.
+    #[error("invalid sampling rate: \"{0}\"")]
+    SamplingRate(f64),
     /// No server.
     #[error("no host to connect to")]
     NoHosts,
@@ -57,6 +60,7 @@ impl Plan {
     pub fn checked(self) -> Result<Self, PlanError> {
         check_workload(&self.workload)?;
         check_load(&self.load)?;
+        self.log.as_ref().map_or(Ok(()), check_log)?;
         let bounded =
             self.load.latency_limit_us.is_some() || matches!(self.load.end, End::Duration(_));
         if self.workload.max_tries.is_none() && !bounded {
@@ -96,6 +100,16 @@ fn check_load(load: &Load) -> Result<(), PlanError> {
     at_least_one("--latency-limit (in microseconds)", load.latency_limit_us != Some(0))?;
     positive("--connect-rate", load.connect.rate_per_s)?;
     at_least_one("--connect-concurrency", load.connect.concurrency > 0)
+}
+
+fn check_log(log: &Log) -> Result<(), PlanError> {
+    match log.kind {
+        LogKind::Transactions { sampling_rate: Some(rate) } if !(rate > 0.0 && rate <= 1.0) => {
+            Err(PlanError::SamplingRate(rate))
+        }
+        LogKind::Transactions { .. } => Ok(()),
+        LogKind::Aggregates(seconds) => at_least_one("--aggregate-interval", seconds > 0),
+    }
 }
 
 fn at_least_one(option: &'static str, is: bool) -> Result<(), PlanError> {

@@ -11,7 +11,7 @@
 //! | clients, `-t` or `-T`, warm-up, rate, limit, `-C`, `--reconnect` | yes | yes |
 //! | script names, `-r`, `--exit-on-abort`, `--verbose-errors` | yes | no |
 //! | connection budget, `--allow-fewer-clients`, `--drain-timeout` | yes | no |
-//! | seed, target, split over agents and workers | yes | no |
+//! | seed, target, logs, split over agents and workers | yes | no |
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::split::Share;
-use super::{End, Load, Plan, Protocol, Seeds, Workload};
+use super::{End, Load, Log, Plan, Protocol, Seeds, Workload};
 use crate::target::Target;
 
 #[derive(Serialize)]
@@ -28,6 +28,7 @@ struct Everything<'a> {
     load: &'a Load,
     target: &'a Target,
     seeds: Seeds,
+    log: Option<&'a Log>,
     shares: &'a [Share],
 }
 
@@ -55,8 +56,9 @@ struct WhatIsRun<'a> {
 #[must_use]
 pub fn plan_digest(plan: &Plan, shares: &[Share]) -> String {
     // Destructured, so that a new field cannot be forgotten.
-    let Plan { run_id: _, workload, load, target, seeds } = plan;
-    let everything = Everything { workload, load, target, seeds: *seeds, shares };
+    let Plan { run_id: _, workload, load, target, seeds, log } = plan;
+    let log = log.as_ref();
+    let everything = Everything { workload, load, target, seeds: *seeds, log, shares };
     sha256_hex("pgsurge.plan/1", &everything)
 }
 

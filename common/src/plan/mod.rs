@@ -3,6 +3,7 @@
 
 mod check;
 mod digest;
+mod log;
 pub mod split;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ use crate::target::Target;
 
 pub use check::{LONGEST, MOST_SCRIPTS, PlanError};
 pub use digest::{plan_digest, workload_digest};
+pub use log::{Log, LogKind};
 
 /// Everything that fixes a run. Two runs of equal plans send the same statements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,8 @@ pub struct Plan {
     pub target: Target,
     /// Where all random values come from.
     pub seeds: Seeds,
+    /// The log of transactions (`-l`); none if absent.
+    pub log: Option<Log>,
 }
 
 /// What is executed: scripts and the rules under which they run.

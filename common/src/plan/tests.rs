@@ -48,7 +48,12 @@ fn plan() -> Plan {
         },
         target,
         seeds: Seeds { random_seed: 42 },
+        log: None,
     }
+}
+
+fn log(kind: LogKind) -> Log {
+    Log { prefix: "p".into(), kind, failures_detailed: false, collect: false }
 }
 
 fn shares(plan: &Plan, agents: usize) -> Vec<Share> {
@@ -108,6 +113,7 @@ fn how_and_where_it_is_run_changes_the_plans_digest_only() {
         |p| p.target.hosts[0].port = 5433,
         |p| p.target.user = "other".into(),
         |p| p.seeds.random_seed = 43,
+        |p| p.log = Some(log(LogKind::Aggregates(1))),
     ];
     for (number, change) in changes.iter().enumerate() {
         assert_eq!(alters(*change), (true, false), "change {number}");
@@ -181,6 +187,11 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_option_to_change() {
             "an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)",
         ),
         (|p| p.target.hosts.clear(), "no host to connect to"),
+        (
+            |p| p.log = Some(log(LogKind::Transactions { sampling_rate: Some(f64::NAN) })),
+            "invalid sampling rate: \"NaN\"",
+        ),
+        (|p| p.log = Some(log(LogKind::Aggregates(0))), "--aggregate-interval must be at least 1"),
     ];
     for (change, message) in cases {
         let mut plan = plan();

@@ -15,4 +15,4 @@ pub use histogram::{HIGHEST_US, Histogram, PRECISION, micros};
 pub use interval::{Interval, Phase, ScriptStats, Vitals};
 pub use outage::{Outage, Outages};
 pub use packed::{DecodeError, PackedHistogram};
-pub use totals::{ClientCount, ConnectStats, StatementStats, Totals};
+pub use totals::{ClientCount, ConnectStats, LogTotals, StatementStats, Totals};

@@ -38,6 +38,31 @@ pub struct Totals {
     pub outages: Outages,
     /// From the loss of each session to the one that took its place; apart from the connection phase.
     pub reconnecting: Histogram,
+    /// What became of the log of transactions; absent without `-l`.
+    pub log: Option<LogTotals>,
+}
+
+/// The log files of an agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogTotals {
+    /// How many.
+    pub files: u32,
+    /// Lines in them.
+    pub lines: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Lines that could not be written, as on a full disk.
+    pub lost_lines: u64,
+}
+
+impl LogTotals {
+    /// Adds another's.
+    pub fn merge(&mut self, other: &Self) {
+        self.files = self.files.saturating_add(other.files);
+        self.lines = self.lines.saturating_add(other.lines);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.lost_lines = self.lost_lines.saturating_add(other.lost_lines);
+    }
 }
 
 /// One client's result.

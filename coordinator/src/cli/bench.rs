@@ -4,13 +4,14 @@
 //! before anything is touched.
 
 mod cluster;
+mod log;
 mod scripts;
 mod seed;
 mod tls;
 
 use std::time::Duration;
 
-use pgsurge_common::plan::{End, Protocol, ScriptSource};
+use pgsurge_common::plan::{End, Log, Protocol, ScriptSource};
 use pgsurge_common::wording::counted;
 
 pub use cluster::{ClusterArgs, Format, listen_address};
@@ -70,6 +71,8 @@ pub struct BenchArgs {
     pub verbose_errors: bool,
     /// `--random-seed`.
     pub seed: Seed,
+    /// `-l` and what goes with it.
+    pub log: Option<Log>,
     /// What pgbench does not have.
     pub cluster: ClusterArgs,
 }
@@ -79,6 +82,7 @@ struct Collected {
     args: BenchArgs,
     transactions: Option<u32>,
     time: Option<u32>,
+    log: log::LogArgs,
 }
 
 impl BenchArgs {
@@ -127,14 +131,16 @@ impl Collected {
             exit_on_abort: false,
             verbose_errors: false,
             seed,
+            log: None,
             cluster: ClusterArgs::default(),
         };
-        Self { args, transactions: None, time: None }
+        Self { args, transactions: None, time: None, log: log::LogArgs::default() }
     }
 
     fn option(&mut self, given: &Given) -> Result<bool, UsageError> {
         Ok(self.workload_option(given)?
             || self.load_option(given)?
+            || self.log.option(given)?
             || self.args.cluster.option(given)?)
     }
 
@@ -197,6 +203,12 @@ impl Collected {
             (Some(n), None) => End::Transactions(n.into()),
             (None, None) => End::Transactions(10),
         };
+        args.log = self.log.finish(&log::Beside {
+            end: args.end,
+            failures_detailed: args.failures_detailed,
+            agents: args.cluster.agents.is_some(),
+            results: &args.cluster.results,
+        })?;
         if args.progress_timestamp && args.progress.is_none() {
             return Err(UsageError::new("--progress-timestamp is allowed only under --progress"));
         }
@@ -351,6 +363,25 @@ mod tests {
             ("-L 1e300", "invalid latency limit: \"1e300\"\ndetail: at most 315360000000 milli"),
             ("--connect-wait 0", "option --connect-wait: expected seconds above 0 up to 315360000"),
             ("-S -F 90", "cannot be used in benchmarking mode"),
+            ("--sampling-rate=0.5", "is allowed only when logging transactions (-l)"),
+            ("-l --sampling-rate=0.5 --aggregate-interval=1", "cannot be used at the same time"),
+            ("--aggregate-interval=1", "allowed only when actually logging transactions"),
+            ("--log-prefix=x", "log file prefix (--log-prefix) is allowed only when logging"),
+            ("-l --sampling-rate=0", "invalid sampling rate: \"0\""),
+            ("-l --sampling-rate=1.5", "invalid sampling rate: \"1.5\""),
+            ("-l --aggregate-interval=-3", "--aggregate-interval must be in range 1..2147483647"),
+            (
+                "-l --aggregate-interval=10 -T 5",
+                "number of seconds for aggregation (10) must not be higher than test duration (5)",
+            ),
+            (
+                "-l --aggregate-interval=3 -T 10",
+                "duration (10) must be a multiple of aggregation interval (3)",
+            ),
+            (
+                "-c 2 --agents 2 -l --log-prefix=../x",
+                "log prefix \"../x\" leads out of the agents' working folders",
+            ),
             ("--progress-timestamp", "allowed only under --progress"),
             ("--random-seed=one", "unrecognized random seed option \"one\""),
             ("--max-tries -10", "invalid number of maximum tries: \"-10\""),

@@ -22,7 +22,7 @@ pub fn program() -> Command {
         .subcommand(subcommand(Mode::Init))
         .subcommand(<super::agent::AgentArgs as clap::CommandFactory>::command())
         .subcommand(<super::certs::CertsArgs as clap::CommandFactory>::command())
-        .after_help("Without a subcommand the arguments are pgbench's: \"pgsurge -i ...\" is init, everything else is run.\nOptions may also come from variables: --connect-rate from PGSURGE_CONNECT_RATE, and so on;\nthe target from libpq's (PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD, ...).")
+        .after_help("Without a subcommand the arguments are pgbench's: \"pgsurge -i ...\" is init, everything else is run.\nOptions may also come from variables: --connect-rate from PGSURGE_CONNECT_RATE, and so on (but --log from\nPGSURGE_TRANSACTION_LOG: PGSURGE_LOG filters what the program says of itself);\nthe target from libpq's (PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD, ...).")
 }
 
 /// One of the two modes with its own options.

@@ -48,6 +48,10 @@ impl Opt {
         if LIBPQ.contains(&self.long) || AT_ONCE.contains(&self.long) {
             return None;
         }
+        if self.long == "log" {
+            // PGSURGE_LOG filters what the program says of itself.
+            return Some("PGSURGE_TRANSACTION_LOG".to_owned());
+        }
         Some(format!("PGSURGE_{}", self.long.replace('-', "_").to_ascii_uppercase()))
     }
 }
@@ -114,6 +118,7 @@ pub const OPTIONS: &[Opt] = &[
         "worker threads per agent [default: 1, with --agents the agent's cores]",
     ),
     valued('L', ("latency-limit", "MS"), Bench, "count transactions above MS as late"),
+    flag('l', "log", Bench, "write each transaction to a log file"),
     valued(
         'M',
         ("protocol", "MODE"),
@@ -128,12 +133,23 @@ pub const OPTIONS: &[Opt] = &[
     valued('T', ("time", "SEC"), Bench, "duration of the measured part"),
     flag('n', "no-vacuum", Both, "do not vacuum the standard tables"),
     flag('v', "vacuum-all", Bench, "vacuum all four standard tables before the run"),
+    long_valued(
+        ("aggregate-interval", "SEC"),
+        Bench,
+        "log sums over SEC seconds instead of transactions",
+    ),
     long_flag("continue-on-error", Bench, "go on after an SQL error"),
     long_flag("exit-on-abort", Bench, "end the run when a client aborts"),
     long_flag("failures-detailed", Bench, "report failures by kind"),
+    long_valued(
+        ("log-prefix", "PREFIX"),
+        Bench,
+        "what names of log files begin with [default: pgbench_log]",
+    ),
     long_valued(("max-tries", "NUM"), Bench, "tries per transaction [default: 1]"),
     long_flag("progress-timestamp", Bench, "show Unix epoch times in progress lines"),
     long_valued(("random-seed", "SEED"), Bench, "seed: \"time\", \"rand\" or an integer"),
+    long_valued(("sampling-rate", "NUM"), Bench, "share of transactions to log, such as 0.01"),
     long_valued(("show-script", "NAME"), Both, "show the text of a built-in script"),
     long_flag("verbose-errors", Bench, "print each error, retry and failure"),
     long_flag("debug", Both, "print debugging output"),

@@ -31,6 +31,14 @@ impl AgentHandle {
         Self { hub, key, facts: Arc::new(facts) }
     }
 
+    pub(super) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    pub(super) fn key(&self) -> Key {
+        self.key
+    }
+
     /// What it said of itself.
     #[must_use]
     pub fn facts(&self) -> &AgentFacts {

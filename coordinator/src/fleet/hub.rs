@@ -6,8 +6,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use pgsurge_proto::message::{AgentMessage, CoordinatorMessage, Hello, Resumed, Token, Welcome};
-use pgsurge_proto::server::{Admission, Newcomer, Outgoing, Refusal};
+use pgsurge_proto::message::{
+    AgentMessage, CoordinatorMessage, Hello, LogReceipt, Resumed, Token, Welcome,
+};
+use pgsurge_proto::server::{Admission, Delivery, Newcomer, Outgoing, Refusal};
 use pgsurge_proto::{Incoming, ReceiveError};
 use tokio::sync::{Notify, mpsc};
 
@@ -254,6 +256,10 @@ impl Admission for Door {
         tokio::spawn(Arc::clone(&self.0).read(session, messages));
         self.0.changed.notify_waiters();
         Ok(outgoing)
+    }
+
+    async fn deliver(&self, delivery: Delivery<Peer>) -> Result<LogReceipt, Refusal> {
+        self.0.deliver(delivery).await
     }
 
     fn rejected(&self, peer: Option<&Peer>, why: &str) {

@@ -10,6 +10,7 @@ mod handle;
 mod hub;
 mod io;
 mod listen;
+mod logs;
 mod registry;
 
 use std::net::SocketAddr;
@@ -28,6 +29,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 pub use clock::{ClockReading, ClockSummary};
 pub use handle::AgentHandle;
+pub use logs::LogDelivery;
 pub use registry::{AgentFacts, FleetEvent, Sign};
 
 use hub::{Door, Hub};

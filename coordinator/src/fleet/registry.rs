@@ -15,6 +15,7 @@ use pgsurge_proto::numbering::{Arrival, Inbox, Outbox};
 use tokio::sync::mpsc;
 
 use super::clock::{ClockReading, ClockRound, RoundStep};
+use super::logs::LogDelivery;
 
 /// An agent's session, numbered as they came.
 pub(super) type Key = u64;
@@ -87,12 +88,14 @@ pub(super) struct RunLink {
     pub outbox: Outbox<OfPart<Command>>,
     pub inbox: Inbox,
     pub released: bool,
+    /// Where its logs go, once they are asked for.
+    pub logs: Option<mpsc::Sender<LogDelivery>>,
 }
 
 impl RunLink {
     pub fn new(id: RunId, agent: AgentId, events: mpsc::Sender<FleetEvent>) -> Self {
         let (outbox, inbox) = (Outbox::default(), Inbox::default());
-        Self { id, agent, events, outbox, inbox, released: false }
+        Self { id, agent, events, outbox, inbox, released: false, logs: None }
     }
 }
 

@@ -72,6 +72,7 @@ pub(super) fn plan() -> Plan {
         },
         target,
         seeds: Seeds { random_seed: 42 },
+        log: None,
     }
 }
 

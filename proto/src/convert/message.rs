@@ -128,7 +128,7 @@ impl TryFrom<wire::Hello> for Hello {
     }
 }
 
-fn token(bytes: Vec<u8>, field: &'static str) -> Result<Token, WireError> {
+pub(super) fn token(bytes: Vec<u8>, field: &'static str) -> Result<Token, WireError> {
     match bytes.len() {
         0 => Err(WireError::Missing(field)),
         1..=TOKEN_BYTES => Ok(Token(bytes)),

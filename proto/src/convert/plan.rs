@@ -5,10 +5,10 @@ use std::time::Duration;
 use pgsurge_common::ids::{ClientId, RunId, WorkerId};
 use pgsurge_common::plan::split::{Share, WorkerShare};
 use pgsurge_common::plan::{
-    ConnectBudget, End, Load, Plan, Protocol, ScriptSource, Seeds, Workload,
+    ConnectBudget, End, Load, Log, LogKind, Plan, Protocol, ScriptSource, Seeds, Workload,
 };
 
-use crate::error::{WireError, each, required, text};
+use crate::error::{WireError, each, optional, required, text};
 use crate::wire;
 
 /// Nanoseconds of a duration; saturates after 584 years.
@@ -35,7 +35,7 @@ fn rate(value: Option<f64>, field: &'static str) -> Result<Option<f64>, WireErro
 
 impl From<&Plan> for wire::Plan {
     fn from(plan: &Plan) -> Self {
-        let Plan { run_id, workload, load, target, seeds } = plan;
+        let Plan { run_id, workload, load, target, seeds, log } = plan;
         let Seeds { random_seed } = *seeds;
         Self {
             run_id: run_id.to_string(),
@@ -43,6 +43,7 @@ impl From<&Plan> for wire::Plan {
             load: Some(load.into()),
             target: Some(target.into()),
             seeds: Some(wire::Seeds { random_seed }),
+            log: log.as_ref().map(Into::into),
         }
     }
 }
@@ -58,8 +59,44 @@ impl TryFrom<wire::Plan> for Plan {
             load: required(wire.load, "Plan.load")?,
             target: required(wire.target, "Plan.target")?,
             seeds: Seeds { random_seed },
+            log: optional(wire.log)?,
         };
         plan.checked().map_err(|e| WireError::invalid("Plan", &e))
+    }
+}
+
+impl From<&Log> for wire::Log {
+    fn from(log: &Log) -> Self {
+        use wire::log::Kind;
+        let Log { prefix, kind, failures_detailed, collect } = log;
+        let kind = match *kind {
+            LogKind::Transactions { sampling_rate } => {
+                Kind::Transactions(wire::TransactionLog { sampling_rate })
+            }
+            LogKind::Aggregates(seconds) => Kind::AggregateIntervalS(seconds),
+        };
+        Self {
+            prefix: prefix.clone(),
+            kind: Some(kind),
+            failures_detailed: *failures_detailed,
+            collect: *collect,
+        }
+    }
+}
+
+impl TryFrom<wire::Log> for Log {
+    type Error = WireError;
+
+    fn try_from(wire: wire::Log) -> Result<Self, WireError> {
+        use wire::log::Kind;
+        let kind = match wire.kind.ok_or(WireError::Missing("Log.kind"))? {
+            Kind::Transactions(wire::TransactionLog { sampling_rate }) => {
+                LogKind::Transactions { sampling_rate }
+            }
+            Kind::AggregateIntervalS(seconds) => LogKind::Aggregates(seconds),
+        };
+        let wire::Log { prefix, kind: _, failures_detailed, collect } = wire;
+        Ok(Self { prefix, kind, failures_detailed, collect })
     }
 }
 

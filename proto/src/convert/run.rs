@@ -29,6 +29,7 @@ impl From<RunMessage<Command>> for wire::Command {
                 Kind::Stop(wire::Stop { mode: mode.into() })
             }
             Command::Release => Kind::Release(wire::Release {}),
+            Command::SendLogs => Kind::SendLogs(wire::SendLogs {}),
         };
         Self { run_id: command.run.to_string(), number, part: part.0, kind: Some(kind) }
     }
@@ -54,6 +55,7 @@ impl TryFrom<wire::Command> for RunMessage<Command> {
                 wire::stop::Mode::Now => Stop::Now,
             }),
             Kind::Release(wire::Release {}) => Command::Release,
+            Kind::SendLogs(wire::SendLogs {}) => Command::SendLogs,
         };
         let body = OfPart { part: AgentId(wire.part), body };
         let message = Numbered { number: wire.number, body };

@@ -1,6 +1,8 @@
 //! An agent's totals.
 
-use pgsurge_common::stats::{ClientCount, ConnectStats, Outage, Outages, StatementStats, Totals};
+use pgsurge_common::stats::{
+    ClientCount, ConnectStats, LogTotals, Outage, Outages, StatementStats, Totals,
+};
 
 use super::stats::fraction;
 use crate::error::{WireError, each, required};
@@ -130,6 +132,7 @@ impl From<&Totals> for wire::Totals {
             cpu_fraction,
             outages,
             reconnecting,
+            log,
         } = totals;
         let statements = statements.iter().map(|script| wire::ScriptStatements {
             statements: script.iter().map(|statement| (*statement).into()).collect(),
@@ -155,6 +158,7 @@ impl From<&Totals> for wire::Totals {
             cpu_fraction: *cpu_fraction,
             outages: Some(outages.into()),
             reconnecting: Some(reconnecting.into()),
+            log: log.map(Into::into),
         }
     }
 }
@@ -181,7 +185,22 @@ impl TryFrom<wire::Totals> for Totals {
             cpu_fraction: fraction(wire.cpu_fraction, "Totals.cpu_fraction")?,
             outages: required(wire.outages, "Totals.outages")?,
             reconnecting: required(wire.reconnecting, "Totals.reconnecting")?,
+            log: wire.log.map(Into::into),
         })
+    }
+}
+
+impl From<LogTotals> for wire::LogTotals {
+    fn from(log: LogTotals) -> Self {
+        let LogTotals { files, lines, bytes, lost_lines } = log;
+        Self { files, lines, bytes, lost_lines }
+    }
+}
+
+impl From<wire::LogTotals> for LogTotals {
+    fn from(wire: wire::LogTotals) -> Self {
+        let wire::LogTotals { files, lines, bytes, lost_lines } = wire;
+        Self { files, lines, bytes, lost_lines }
     }
 }
 

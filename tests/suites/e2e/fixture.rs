@@ -1,5 +1,6 @@
 //! What the suites have in common: a server with pgbench's tables, and what is true of every good run.
 
+use std::path::Path;
 use std::time::Duration;
 
 use pgsurge_tests::cluster::{Report, pgsurge};
@@ -9,6 +10,29 @@ use pgsurge_tests::turn::{self, Turn};
 
 /// Far beyond what any of these runs takes.
 pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Scripts of a few lines, one a kind of end.
+const SCRIPTS: [(&str, &str); 8] = [
+    ("one.sql", "SELECT 1;\n"),
+    ("two.sql", "\\set x random(1, 10)\nSELECT :x;\n"),
+    ("fails.sql", "DO $$ BEGIN RAISE EXCEPTION USING errcode = '40001'; END $$;\n"),
+    (
+        "sometimes.sql",
+        "DO $$ BEGIN IF random() < 0.5 THEN RAISE EXCEPTION USING errcode = '40P01'; END IF; \
+         END $$;\n",
+    ),
+    ("deadlocks.sql", "DO $$ BEGIN RAISE EXCEPTION USING errcode = '40P01'; END $$;\n"),
+    ("sleeps.sql", "SELECT pg_sleep(0.1);\n"),
+    ("aborts.sql", "SELECT 1/0;\n"),
+    ("lines.sql", "\n\nSELECT 1,\n  2;\n\\if 0\n \\sleep 1\n\\endif\nSELECT 1 \\; SELECT 2;\n"),
+];
+
+/// Writes them into a folder.
+pub fn write_scripts(folder: &Path) {
+    for (name, text) in SCRIPTS {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+}
 
 /// A server that nobody else uses, and the machine with it.
 pub struct World {

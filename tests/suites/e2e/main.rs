@@ -10,6 +10,7 @@ mod fixture;
 mod hosts;
 mod interrupts;
 mod latency;
+mod log;
 mod loss;
 mod memory;
 mod one_report;

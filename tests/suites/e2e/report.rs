@@ -8,22 +8,9 @@ use pgsurge_tests::postgres::{Postgres, Settings, Version};
 use pgsurge_tests::process::{Finished, Running};
 use pgsurge_tests::turn;
 
-use super::fixture::PATIENCE;
+use super::fixture::{PATIENCE, write_scripts};
 
 const CASES: &str = include_str!("cases/report.txt");
-
-const SCRIPTS: [(&str, &str); 6] = [
-    ("one.sql", "SELECT 1;\n"),
-    ("two.sql", "\\set x random(1, 10)\nSELECT :x;\n"),
-    ("fails.sql", "DO $$ BEGIN RAISE EXCEPTION USING errcode = '40001'; END $$;\n"),
-    (
-        "sometimes.sql",
-        "DO $$ BEGIN IF random() < 0.5 THEN RAISE EXCEPTION USING errcode = '40P01'; END IF; \
-         END $$;\n",
-    ),
-    ("aborts.sql", "SELECT 1/0;\n"),
-    ("lines.sql", "\n\nSELECT 1,\n  2;\n\\if 0\n \\sleep 1\n\\endif\nSELECT 1 \\; SELECT 2;\n"),
-];
 
 fn run(name: &str, mut command: Command, arguments: &[&str], folder: &Path) -> Finished {
     Running::run(name, command.args(arguments).current_dir(folder), PATIENCE)
@@ -52,9 +39,7 @@ fn stdout_has_the_lines_of_pgbench_18() {
     let _turn = turn::take();
     let server = Postgres::start(Version::V18, &Settings::new());
     let folder = tempfile::tempdir().unwrap();
-    for (name, text) in SCRIPTS {
-        std::fs::write(folder.path().join(name), text).unwrap();
-    }
+    write_scripts(folder.path());
     let init = ["-i", "-q", "-s", "1", "--partitions=3"];
     let _ = run("init", server.command("pgbench"), &init, folder.path()).expect_code(0);
     let uri = server.uri();
@@ -75,7 +60,7 @@ fn parsers_that_look_for_tps_find_pgbenchs_line_and_no_other() {
     let server = Postgres::start(Version::V18, &Settings::new());
     let arguments = ["-f", "one.sql", "-n", "-t", "20", "--no-results", &server.uri()];
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("one.sql"), "SELECT 1;\n").unwrap();
+    write_scripts(folder.path());
     let ours = run("pgsurge", pgsurge::<&str>(&[]), &arguments, folder.path()).expect_code(0);
     let lines: Vec<&str> = ours.stdout.lines().filter(|line| line.contains("tps")).collect();
     let [line] = lines.as_slice() else { panic!("one line with tps\n{ours}") };

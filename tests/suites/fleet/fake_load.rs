@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use pgsurge_agent::load::{LoadEvent, Ready, Stop};
+use pgsurge_agent::load::{LoadEvent, Ready, Stop, WrittenLog};
 use pgsurge_agent::session::{Engine, RunningLoad};
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
@@ -135,6 +135,10 @@ impl RunningLoad for FakeLoad {
 
     fn stop(&self, stop: Stop) {
         self.0.send_modify(|orders| orders.stop = orders.stop.max(Some(stop)));
+    }
+
+    fn logs(&self) -> Vec<WrittenLog> {
+        Vec::new()
     }
 }
 

@@ -100,6 +100,7 @@ pub fn plan(run: &str, agents: usize) -> Plan {
         },
         target: Target::new(vec![host], "surge", "bench"),
         seeds: Seeds { random_seed: 42 },
+        log: None,
     }
 }
 

@@ -41,6 +41,7 @@ pub fn plan(args: &BenchArgs, scale: i64, target: Target) -> Result<Plan, PlanEr
         },
         target,
         seeds: Seeds { random_seed: args.seed.value },
+        log: args.log.clone(),
     }
     .checked()
 }

@@ -7,7 +7,7 @@ use pgsurge_common::stats::{Interval, Totals};
 use proptest::prelude::*;
 use prost::Message;
 
-use super::super::message::{AgentMessage, CoordinatorMessage};
+use super::super::message::{AgentMessage, CoordinatorMessage, LogPart};
 use crate::{MAX_MESSAGE_BYTES, WireError, wire};
 
 /// Through bytes and back, as over a connection.
@@ -39,6 +39,12 @@ proptest! {
     }
 
     #[test]
+    fn pieces_of_logs_arrive_as_they_left(part in values::log_part()) {
+        let arrived: LogPart = travel::<wire::LogPart, _>(part.clone())?;
+        prop_assert_eq!(arrived, part);
+    }
+
+    #[test]
     fn intervals_arrive_as_they_left(interval in values::interval()) {
         let arrived: Interval = travel::<wire::Interval, _>(&interval)?;
         prop_assert_eq!(arrived, interval);
@@ -51,6 +57,9 @@ proptest! {
         }
         if let Ok(message) = wire::CoordinatorMessage::decode(&*bytes) {
             let _ = CoordinatorMessage::try_from(message);
+        }
+        if let Ok(part) = wire::LogPart::decode(&*bytes) {
+            let _ = LogPart::try_from(part);
         }
     }
 

@@ -1,20 +1,25 @@
 //! What is not whole or cannot be is refused, and the error names the field.
 
-use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
+use pgsurge_common::plan::{Log, Plan};
 use pgsurge_common::stats::{ConnectStats, Histogram, Interval, Moments, Totals};
 use pgsurge_common::target::{Host, Target};
 
 use crate::message::{
-    AgentMessage, Command, CoordinatorMessage, Hello, Report, RunMessage, Welcome,
+    AgentMessage, Command, CoordinatorMessage, Hello, LogPart, LogSender, Report, RunMessage,
+    Welcome,
 };
-use crate::{WireError, wire};
+use crate::{MAX_CHUNK_BYTES, WireError, wire};
 
 fn refusal<W, D: TryFrom<W, Error = WireError>>(wire: W) -> String {
     match D::try_from(wire) {
         Ok(_) => "taken".to_owned(),
         Err(error) => error.to_string(),
     }
+}
+
+fn log_part(kind: wire::log_part::Kind) -> wire::LogPart {
+    wire::LogPart { kind: Some(kind) }
 }
 
 #[test]
@@ -58,6 +63,16 @@ fn an_empty_message_lacks_its_first_field() {
             "Notice.level",
         ),
         (refusal::<_, Plan>(wire::Plan::default()), "Plan.seeds"),
+        (refusal::<_, Log>(wire::Log::default()), "Log.kind"),
+        (refusal::<_, LogPart>(wire::LogPart::default()), "LogPart.kind"),
+        (refusal::<_, LogPart>(log_part(wire::log_part::Kind::Data(Vec::new()))), "LogPart.data"),
+        (refusal::<_, LogSender>(wire::LogPart::default()), "LogPart.sender"),
+        (
+            refusal::<_, LogSender>(log_part(wire::log_part::Kind::Sender(
+                wire::LogSender::default(),
+            ))),
+            "LogSender.token",
+        ),
         (refusal::<_, Target>(wire::Target::default()), "Target.hosts"),
         (refusal::<_, Host>(wire::Host::default()), "Host.address"),
         (refusal::<_, Share>(wire::Share::default()), "Share.connect_concurrency"),
@@ -94,6 +109,19 @@ fn values_that_cannot_be_are_named() {
                 kind: Some(wire::command::Kind::Release(wire::Release {})),
             }),
             "Command.run_id",
+        ),
+        (
+            refusal::<_, LogPart>(log_part(wire::log_part::Kind::Data(vec![
+                0;
+                MAX_CHUNK_BYTES + 1
+            ]))),
+            "LogPart.data",
+        ),
+        (
+            refusal::<_, LogPart>(log_part(wire::log_part::Kind::Sender(
+                wire::LogSender::default(),
+            ))),
+            "LogPart.sender",
         ),
         (
             refusal::<_, AgentMessage>(wire::AgentMessage {

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use pgsurge_common::ids::{AgentId, RunId, WorkerId};
 use pgsurge_common::stats::{
-    ClientCount, ConnectStats, Counts, ErrorCounts, Histogram, Interval, Moments, Outage, Outages,
-    Phase, ScriptStats, StatementStats, Totals, Vitals,
+    ClientCount, ConnectStats, Counts, ErrorCounts, Histogram, Interval, LogTotals, Moments,
+    Outage, Outages, Phase, ScriptStats, StatementStats, Totals, Vitals,
 };
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
 
 use crate::message::{
-    Ack, AgentMessage, ClockEcho, Command, CoordinatorMessage, Hello, Notice, NoticeLevel, OfPart,
-    Ready, Report, Resume, Resumed, RunMessage, Stop, Token, Welcome,
+    Ack, AgentMessage, ClockEcho, Command, CoordinatorMessage, Hello, LogPart, LogReceipt, Notice,
+    NoticeLevel, OfPart, Ready, Report, Resume, Resumed, RunMessage, Stop, Token, Welcome,
 };
 use crate::numbering::Numbered;
 
@@ -143,7 +143,13 @@ fn totals() -> impl Strategy<Value = Totals> {
     let rest = (any::<[u64; 3]>(), any::<i64>(), 0.0..1.0, vec(vec(statement, 0..4), 0..3));
     let aborted = (vec((any::<u32>(), ".*"), 0..4), any::<u32>(), vec(".*", 0..3));
     let away = (outages(), histogram());
-    (counted, rest, aborted, away).prop_map(|(counted, rest, aborted, away)| Totals {
+    let log = any::<(u32, [u64; 3])>().prop_map(|(files, [lines, bytes, lost_lines])| LogTotals {
+        files,
+        lines,
+        bytes,
+        lost_lines,
+    });
+    (counted, rest, aborted, away, of(log)).prop_map(|(counted, rest, aborted, away, log)| Totals {
         measured: counted.0,
         warmup: counted.1,
         errors: counted.2,
@@ -160,6 +166,7 @@ fn totals() -> impl Strategy<Value = Totals> {
         commits_unpredictable: aborted.2,
         outages: away.0,
         reconnecting: away.1,
+        log,
     })
 }
 
@@ -216,6 +223,17 @@ fn command() -> impl Strategy<Value = Command> {
         any::<u32>().prop_map(|attempt| Command::CallOff { attempt }),
         prop_oneof![Just(Stop::Drain), Just(Stop::Now)].prop_map(Command::Stop),
         Just(Command::Release),
+        Just(Command::SendLogs),
+    ]
+}
+
+pub(super) fn log_part() -> impl Strategy<Value = LogPart> {
+    prop_oneof![
+        any::<(u32, u32)>()
+            .prop_map(|(process, worker)| { LogPart::File { process, worker: WorkerId(worker) } }),
+        vec(any::<u8>(), 1..100).prop_map(LogPart::Data),
+        any::<(u32, u64)>().prop_map(|(files, bytes)| LogPart::End(LogReceipt { files, bytes })),
+        ".+".prop_map(LogPart::Problem),
     ]
 }
 

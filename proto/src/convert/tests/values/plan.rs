@@ -7,7 +7,7 @@ use std::time::Duration;
 use pgsurge_common::ids::{ClientId, WorkerId};
 use pgsurge_common::plan::split::{Share, WorkerShare};
 use pgsurge_common::plan::{
-    ConnectBudget, End, Load, Plan, Protocol, ScriptSource, Seeds, Workload,
+    ConnectBudget, End, Load, Log, LogKind, Plan, Protocol, ScriptSource, Seeds, Workload,
 };
 use pgsurge_common::target::{Address, Host, Secret, Target};
 use proptest::collection::vec;
@@ -94,13 +94,26 @@ fn load() -> impl Strategy<Value = Load> {
         )
 }
 
+fn log() -> impl Strategy<Value = Log> {
+    let kind = prop_oneof![
+        of(0.001..=1.0_f64).prop_map(|sampling_rate| LogKind::Transactions { sampling_rate }),
+        (1..u32::MAX).prop_map(LogKind::Aggregates),
+    ];
+    (".*", kind, any::<[bool; 2]>()).prop_map(|(prefix, kind, [failures_detailed, collect])| Log {
+        prefix,
+        kind,
+        failures_detailed,
+        collect,
+    })
+}
+
 pub(super) fn plan() -> impl Strategy<Value = Plan> {
     let target = (vec(host(), 1..3), ".*", ".*", of(".*"));
-    (run(), workload(), load(), target, any::<u64>()).prop_map(
-        |(run_id, workload, load, (hosts, user, database, password), random_seed)| {
+    (run(), workload(), load(), target, any::<u64>(), of(log())).prop_map(
+        |(run_id, workload, load, (hosts, user, database, password), random_seed, log)| {
             let mut target = Target::new(hosts, user, database);
             target.password = password.map(Secret::new);
-            Plan { run_id, workload, load, target, seeds: Seeds { random_seed } }
+            Plan { run_id, workload, load, target, seeds: Seeds { random_seed }, log }
         },
     )
 }

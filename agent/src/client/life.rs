@@ -28,6 +28,8 @@ pub(super) struct Client<'a> {
     pub(super) capture: Option<Box<Capture>>,
     /// Transactions of the measured part, whatever their end.
     pub(super) done: u64,
+    /// Sessions lost since its last transaction that ended otherwise.
+    pub(super) losses: u32,
     /// A round trip or a sleep has let others work since the last transaction.
     pub(super) has_yielded: bool,
 }
@@ -58,6 +60,7 @@ pub(crate) async fn run(
         session,
         capture: None,
         done: 0,
+        losses: 0,
         has_yielded: false,
     };
     seat.working.set(true);
@@ -162,6 +165,7 @@ impl Client<'_> {
         let fate = self.transact(&mut transaction).await?;
         Ok(match fate {
             Fate::Ended(ended, end) => {
+                self.losses = 0;
                 self.book(&transaction, ended, end);
                 self.end_session_or_block(&transaction, end).await?;
                 Lived::On(end)

@@ -69,7 +69,13 @@ impl Client<'_> {
         let (station, client) = (self.station, self.seat.client);
         self.has_yielded = true;
         let mut last = None;
-        for failures in 0.. {
+        // A pooler without a server lets everybody in, and out again at the first statement.
+        let fruitless = self.losses;
+        self.losses += 1;
+        if fruitless > 0 {
+            self.pause(fruitless - 1).await;
+        }
+        for failures in fruitless.. {
             let now = station.now();
             if station.is_closing(now) {
                 self.end_without(now, last.as_ref());
@@ -92,13 +98,19 @@ impl Client<'_> {
                 return Err(Abort(format!("client {client} could not reconnect: {error}")));
             }
             last = Some(error);
-            let next = now.plus(pause_after(failures));
-            tokio::select! {
-                () = station.until_closing() => {}
-                _ = station.sleep_until(next, true) => {}
-            }
+            self.pause(failures).await;
         }
         Ok(None)
+    }
+
+    /// Waits before the next attempt, unless the load is over.
+    async fn pause(&self, failures: u32) {
+        let station = self.station;
+        let next = station.now().plus(pause_after(failures));
+        tokio::select! {
+            () = station.until_closing() => {}
+            _ = station.sleep_until(next, true) => {}
+        }
     }
 
     /// One attempt inside the host's budget.

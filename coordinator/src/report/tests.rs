@@ -5,7 +5,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::End;
-use pgsurge_common::stats::{Counts, Histogram, Interval, Moments, Phase, StatementStats};
+use pgsurge_common::stats::{Counts, Histogram, Interval, Moments, Outage, Phase, StatementStats};
 
 use super::fixture::{self, latencies};
 use super::{
@@ -317,5 +317,44 @@ fn a_warning_is_a_failure_where_the_run_must_be_valid() {
         run.options.require_valid = require_valid;
         run.judge();
         assert_eq!(run.exit_code, code, "{aborted} aborted, require {require_valid}");
+    }
+}
+
+#[test]
+fn a_run_with_an_outage_says_when_it_was_and_what_it_leaves_unknown() {
+    let mut run = fixture::local();
+    run.plan.load.reconnect = true;
+    run.options.failures_detailed = true;
+    run.merged.measured.connection_failures = 2;
+    run.merged.measured.reconnects = 2;
+    run.merged.measured.unreachable_us = 5_000_000;
+    run.merged.reconnecting = latencies(2);
+    let refused = "ECONNREFUSED: connection to server failed: Connection refused";
+    run.merged.outages.push(Outage {
+        start_us: 1_250_000,
+        end_us: 3_750_000,
+        over: true,
+        clients: 2,
+        first_error: "57P01: FATAL:  terminating connection due to administrator command".into(),
+        last_error: refused.into(),
+    });
+    run.judge();
+    assert!(report(&run).contains("number of connection failures: 2 (0.020%)\n"));
+    let block = block(&run);
+    for line in [
+        "outages         1, with 2 reconnects, 5.000 s of clients' time lost\n  \
+         at 1.250 s for 2.500 s, 2 clients\n    first 57P01: FATAL:  terminating connection due to \
+         administrator command\n    last ECONNREFUSED: connection to server failed: Connection refused\n",
+        "unknown outcome 2 transactions lost their session and may be committed or not\n",
+        "server commits  10002, as the agents counted\n",
+        "  warning: outage: clients were without their sessions for 2.500 s in 1 outage",
+    ] {
+        assert!(block.contains(line), "no {line:?} in\n{block}");
+    }
+    // More commits than reported are no contradiction, fewer are.
+    for (commits, valid) in [(10_004, true), (10_001, false)] {
+        run.server.commits = ServerCount::Counted(commits);
+        run.judge();
+        assert_eq!(run.verdict.is_valid(), valid, "{commits}");
     }
 }

@@ -122,3 +122,23 @@ fn what_runs_on_the_server_is_cancelled_through_the_pooler() {
     let _ = run.finish(PATIENCE).expect_code(130);
     eventually("nothing is left on the server", PATIENCE, || sleeping() == 0);
 }
+
+#[test]
+fn a_server_that_restarts_behind_a_pooler_is_an_outage_too() {
+    let mut world = World::start(&Settings::new());
+    let pooler = world.pooler(&Pooling::transaction().set("server_login_retry", "1"));
+    let arguments = ["-c", "4", "-T", "12", "-P", "1", "-S", "-n", "--reconnect", &pooler.uri()];
+    let run = Run::local(&arguments).start();
+    run.process.wait_for_stderr("progress: 1.0 s", PATIENCE);
+    world.server.crash();
+    run.process.wait_for_stderr("; reconnecting", PATIENCE);
+    world.server.resume();
+    let report = run.finish(PATIENCE).expect_code(0);
+    assert!(report.findings().contains(&"outage".to_owned()), "{:?}", report.findings());
+    let last = report.measured("transactions");
+    let last = last.iter().rev().nth(1).map(String::as_str);
+    assert!(last.is_some_and(|count| count != "0"), "{}", report.finished);
+    // The pooler lets everybody in while it has no server, and out again.
+    let losses = report.figure("/totals/connection_failures");
+    assert!((4.0..=100.0).contains(&losses), "{losses}\n{}", report.finished);
+}

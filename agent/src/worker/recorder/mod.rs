@@ -199,7 +199,7 @@ impl Recorder {
 
     /// A client has lost its session, or failed to get one; `true` if it is the first one that is without.
     pub fn lost(&mut self, client: ClientId, at: RunTime, error: &str) -> bool {
-        self.pass(at);
+        self.roll(at);
         let at_us = self.timeline.us_from_start(at);
         self.absence.begin(client, at_us, error)
     }
@@ -211,7 +211,7 @@ impl Recorder {
 
     /// A client that lost its session at `lost` has another one; `true` if it was the last one without.
     pub fn back(&mut self, lost: RunTime, now: RunTime) -> bool {
-        self.pass(now);
+        self.roll(now);
         let phase = self.timeline.phase(now);
         self.tally_of(phase).reconnects += 1;
         self.interval_at(phase, now).counts.reconnects += 1;
@@ -222,7 +222,7 @@ impl Recorder {
 
     /// A client that is without a session ends, with all its work done or not.
     pub fn ended_lost(&mut self, now: RunTime, done: bool) {
-        self.pass(now);
+        self.roll(now);
         self.absence.end_one(self.timeline.us_from_start(now), done);
     }
 
@@ -251,7 +251,6 @@ impl Recorder {
 
     /// Closes all intervals that are over at `now`.
     pub fn roll(&mut self, now: RunTime) {
-        self.pass(now);
         if self.timeline.is_measuring(now) && self.warmup_in_flight == 0 {
             self.end_warmup();
         } else if self.warmup.is_some() {
@@ -260,6 +259,7 @@ impl Recorder {
         if self.timeline.is_measuring(now) {
             self.interval_at(Phase::Measure, now);
         }
+        self.pass(now);
     }
 
     /// Closes what is left, at the end of the load.
@@ -283,6 +283,7 @@ impl Recorder {
         if self.warmup.is_some() {
             let beginning = RunTime::from_us(self.timeline.window().measure_start_us);
             self.interval_at(Phase::Warmup, beginning);
+            self.pass(beginning);
         }
         if let Some(last) = self.warmup.take() {
             self.hand_over(last);

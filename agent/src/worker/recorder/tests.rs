@@ -146,3 +146,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn time_without_a_session_is_booked_in_the_seconds_in_which_it_passes() {
+    let at = RunTime::from_us;
+    let (mut recorder, closed) = recorder(WARMUP_US);
+    recorder.client_joined();
+    recorder.client_joined();
+    assert!(recorder.lost(ClientId(0), at(1_200_000), "57P01"));
+    assert!(!recorder.lost(ClientId(1), at(2_000_000), "closed"));
+    recorder.roll(at(3_000_000));
+    recorder.still_lost("ECONNREFUSED");
+    assert!(!recorder.back(at(1_200_000), at(3_700_000)));
+    assert!(recorder.back(at(2_000_000), at(4_000_000)));
+    let tally = recorder.finish(at(4_100_000));
+    let told: Vec<_> = closed
+        .borrow()
+        .iter()
+        .map(|i| (i.phase, i.index, i.counts.unreachable_us / 1000, i.clients, i.disconnected))
+        .collect();
+    let (warmup, measure) = (Phase::Warmup, Phase::Measure);
+    assert_eq!(
+        told,
+        [
+            (warmup, 0, 0, 2, 0),
+            (warmup, 1, 300, 1, 1),
+            (measure, 0, 1500, 0, 2),
+            (measure, 1, 2000, 0, 2),
+            (measure, 2, 700, 0, 0)
+        ]
+    );
+    assert_eq!((tally.warmup.unreachable_us, tally.measured.unreachable_us), (300_000, 4_200_000));
+    assert_eq!((tally.warmup.reconnects, tally.measured.reconnects), (0, 2));
+    let outage = &tally.outages.listed[0];
+    assert_eq!((outage.start_us, outage.end_us, outage.clients), (-300_000, 2_500_000, 2));
+}

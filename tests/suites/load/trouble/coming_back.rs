@@ -1,9 +1,13 @@
 //! Where clients come back to, and what keeps them away for good.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
 use pgsurge_agent::load::Stop;
 use pgsurge_common::stats::Interval;
 use pgsurge_common::target::{Host, Secret, SessionAttrs};
 use pgsurge_tests::postgres::{Postgres, Settings, Version, wait_until};
+use pgsurge_tests::proxy::Proxy;
 
 use super::{
     BUSY, assert_came_back, assert_gone, assert_named, at_work, endless, server, sessions,
@@ -39,6 +43,41 @@ fn sessions_that_an_administrator_ends_are_counted_and_replaced_if_that_is_wante
         }
         assert_gone(&server);
     }
+}
+
+#[test]
+fn sessions_that_are_lost_at_once_time_and_again_do_not_become_a_storm() {
+    let server = server();
+    let script = "select pg_terminate_backend(pg_backend_pid());\n";
+    let loading = endless(&server, script, true).duration(Duration::from_secs(2));
+    let totals = loading.run().totals;
+    // Pauses of at least 25, 50, 100, 200, 400 and 800 ms: six or seven losses of each client.
+    let losses = totals.measured.connection_failures;
+    assert!((4..=32).contains(&losses), "{losses} losses");
+    assert_gone(&server);
+}
+
+#[test]
+fn what_was_committed_when_the_connection_was_cut_is_of_unknown_outcome() {
+    let server = server();
+    server.execute("create table seen(n int)");
+    let rows = || server.value("select count(*) from seen").parse::<u64>().unwrap();
+    let proxy = Proxy::start(SocketAddr::from((Ipv4Addr::LOCALHOST, server.port())));
+    let mut loading = endless(&server, "insert into seen values (1);\n", true).clients(1, 1);
+    loading.plan.target.hosts[0].port = proxy.address().port();
+    let work = at_work(&loading);
+    // What the server says from here on takes its time, and does not arrive.
+    proxy.delay(Duration::from_secs(1));
+    for _ in 0..3 {
+        let before = rows();
+        wait_until("a row is committed", || rows() > before);
+        proxy.cut();
+    }
+    proxy.delay(Duration::ZERO);
+    let totals = work.stop(Stop::Drain).totals;
+    let (reported, unknown) = (totals.measured.transactions, totals.measured.connection_failures);
+    assert!(reported < rows() && rows() <= reported + unknown, "{reported}, {unknown}, {}", rows());
+    assert_gone(&server);
 }
 
 #[test]

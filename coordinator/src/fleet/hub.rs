@@ -264,6 +264,6 @@ impl Admission for Door {
 
     fn rejected(&self, peer: Option<&Peer>, why: &str) {
         let peer = peer.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
-        self.0.complaints.add(&format!("agent from {peer} was not taken: {why}"));
+        self.0.complaints.add(&format!("the agent from {peer}"), why);
     }
 }

@@ -67,7 +67,8 @@ impl Port {
                 next = self.listener.accept() => match next {
                     Ok(next) => next,
                     Err(error) => {
-                        self.hub.complaints.add(&format!("cannot accept a connection: {error}"));
+                        let why = format!("it cannot be accepted: {error}");
+                        self.hub.complaints.add("a connection", &why);
                         tokio::time::sleep(ACCEPT_AGAIN).await;
                         continue;
                     }
@@ -76,7 +77,7 @@ impl Port {
             let place = Arc::clone(&places).try_acquire_owned();
             let handshake = Arc::clone(&handshakes).try_acquire_owned();
             let (Ok(place), Ok(handshake)) = (place, handshake) else {
-                self.hub.complaints.add(&format!("too many connections, closed that of {address}"));
+                self.hub.complaints.add(&connection(address), "there are too many connections");
                 continue;
             };
             let (tls, hub, accepted) = (self.tls.clone(), Arc::clone(&self.hub), accepted.clone());
@@ -88,8 +89,8 @@ impl Port {
                         let connection = Connection::new(carrier, peer, ADMITTED_WITHIN, place);
                         let _ = accepted.send(Ok(connection)).await;
                     }
-                    Ok(Err(why)) => hub.complaints.add(&complaint(address, &why)),
-                    Err(_) => hub.complaints.add(&complaint(address, "it said nothing in time")),
+                    Ok(Err(why)) => hub.complaints.add(&connection(address), &why),
+                    Err(_) => hub.complaints.add(&connection(address), "it said nothing in time"),
                 }
                 drop(handshake);
             });
@@ -97,8 +98,8 @@ impl Port {
     }
 }
 
-fn complaint(address: SocketAddr, why: &str) -> String {
-    format!("connection from {address} was closed: {why}")
+fn connection(address: SocketAddr) -> String {
+    format!("the connection from {address}")
 }
 
 /// Makes a carrier of a connection, or says why it is none.

@@ -42,8 +42,7 @@ impl Hub {
     pub(super) async fn deliver(&self, delivery: Delivery<Peer>) -> Result<LogReceipt, Refusal> {
         let Delivery { peer, sender, parts } = delivery;
         let Some(logs) = self.run_of(&sender) else {
-            let why = format!("logs from {peer} were not taken: nobody asked for them");
-            self.complaints.add(&why);
+            self.complaints.add(&format!("a sender of logs from {peer}"), "nobody asked for them");
             return Err(Refusal::Never("nobody asked for these logs".to_owned()));
         };
         peer.admit();

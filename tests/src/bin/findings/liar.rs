@@ -32,8 +32,9 @@ impl Engine for Liar {
         &mut self,
         plan: Arc<Plan>,
         share: &Share,
+        at_work: u32,
     ) -> Result<(Load, UnboundedReceiver<LoadEvent>), String> {
-        let (load, mut truth) = self.honest.prepare(plan, share)?;
+        let (load, mut truth) = self.honest.prepare(plan, share, at_work)?;
         let (told, events) = unbounded_channel();
         let lie = self.lie;
         tokio::spawn(async move {

@@ -4,6 +4,7 @@ pub mod certs;
 pub mod cli;
 pub mod fleet;
 pub mod init;
+pub mod logs;
 pub mod merge;
 pub mod observe;
 pub mod report;

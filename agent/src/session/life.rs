@@ -149,7 +149,7 @@ impl<E: Engine> Life<E> {
         let told = self.ack_due.is_none() || self.link.is_none();
         let idle = self.run.as_ref().is_none_or(|run| {
             let alone = self.link.is_none() && self.heard.elapsed() > self.lease;
-            !run.is_loaded() && (run.is_heard() || alone)
+            !run.is_loaded() && !run.is_delivering() && (run.is_heard() || alone)
         });
         if self.leaving && idle && told {
             Some(AgentExit::Drained)

@@ -5,6 +5,7 @@
 //! where it broke, with nothing lost and nothing sent twice. When the lease is over, load ends (I4).
 
 mod backoff;
+mod deliver;
 mod dial;
 mod engine;
 mod host;

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::engine::{Engine, RunningLoad};
 use super::run::Epoch;
-use crate::load::{LoadEvent, Stop};
+use crate::load::{LoadEvent, Stop, WrittenLog};
 
 /// See the module.
 pub(super) struct Part<L> {
@@ -23,6 +23,8 @@ pub(super) struct Part<L> {
     load: Option<L>,
     events: Option<UnboundedReceiver<LoadEvent>>,
     begins: Option<Instant>,
+    /// The files that its load writes; whole once that has ended.
+    pub logs: Vec<WrittenLog>,
 }
 
 impl<L: RunningLoad> Part<L> {
@@ -34,8 +36,8 @@ impl<L: RunningLoad> Part<L> {
         (share, at_work): (&Share, u32),
     ) -> Result<Self, String> {
         let (load, events) = engine.prepare(Arc::new(plan), share, at_work)?;
-        let clients = share.clients();
-        Ok(Self { id, clients, load: Some(load), events: Some(events), begins: None })
+        let (clients, logs) = (share.clients(), load.logs());
+        Ok(Self { id, clients, load: Some(load), events: Some(events), begins: None, logs })
     }
 
     /// Its clients, as long as they have sessions.

@@ -12,9 +12,10 @@ use pgsurge_proto::message::{
 };
 use pgsurge_proto::numbering::{Arrival, Inbox, Numbered, Outbox};
 
+use super::deliver::Delivery;
 use super::engine::{Engine, RunningLoad};
 use super::part::Part;
-use crate::load::{self, LoadEvent, Stop};
+use crate::load::{self, LoadEvent, Stop, WrittenLog};
 
 /// Time that load gets to end at once.
 const END_WITHIN: Duration = Duration::from_secs(5);
@@ -28,6 +29,8 @@ pub(super) struct Run<L> {
     parts: Vec<Part<L>>,
     finished: bool,
     pub released: bool,
+    logs_wanted: bool,
+    pub delivery: Option<Delivery>,
 }
 
 /// The agent's process began; instants of commands count from here.
@@ -50,6 +53,8 @@ impl<L: RunningLoad> Run<L> {
             parts: Vec::new(),
             finished: false,
             released: false,
+            logs_wanted: false,
+            delivery: None,
         }
     }
 
@@ -68,9 +73,20 @@ impl<L: RunningLoad> Run<L> {
         self.reports.is_empty()
     }
 
+    /// Logs are on their way.
+    pub fn is_delivering(&self) -> bool {
+        self.delivery.as_ref().is_some_and(|delivery| !delivery.is_over())
+    }
+
+    /// The logs of all its parts, once if the coordinator wants them.
+    pub fn logs_to_deliver(&mut self) -> Option<Vec<WrittenLog>> {
+        let wanted = std::mem::take(&mut self.logs_wanted) && !self.is_loaded();
+        wanted.then(|| self.parts.iter().flat_map(|part| part.logs.iter().cloned()).collect())
+    }
+
     /// Its load ran to an end, and the coordinator has its totals.
     pub fn is_served(&self) -> bool {
-        self.finished && !self.is_loaded() && self.is_heard()
+        self.finished && !self.is_loaded() && !self.is_delivering() && self.is_heard()
     }
 
     /// Takes a command; `false` if the coordinator lost one before it.
@@ -121,7 +137,10 @@ impl<L: RunningLoad> Run<L> {
                 None
             }
             (Command::Stop(_), None) => None,
-            (Command::SendLogs, _) => None,
+            (Command::SendLogs, _) => {
+                self.logs_wanted = true;
+                None
+            }
             (Command::Release, _) => {
                 self.released = true;
                 None
@@ -169,6 +188,10 @@ impl<L: RunningLoad> Run<L> {
             Some(LoadEvent::AbortRun { worker, reason }) => Report::AbortRun { worker, reason },
             Some(LoadEvent::Finished(totals)) => {
                 part.ended();
+                if totals.log.is_none_or(|log| log.files == 0) {
+                    // It never began, and took its empty files back.
+                    part.logs.clear();
+                }
                 self.finished = true;
                 Report::Finished(totals)
             }
@@ -197,6 +220,9 @@ impl<L: RunningLoad> Run<L> {
         };
         if tokio::time::timeout(END_WITHIN, ended).await.is_err() {
             tracing::error!(run = %self.id, "load did not end in time and is left to itself");
+        }
+        if let Some(delivery) = self.delivery.take() {
+            delivery.end().await;
         }
     }
 }

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use pgsurge_proto::ReceiveError;
 use pgsurge_proto::message::{
-    AgentMessage, ClockEcho, Command, CoordinatorMessage, Resume, RunMessage, Welcome,
+    AgentMessage, ClockEcho, Command, CoordinatorMessage, LogSender, Resume, RunMessage, Welcome,
 };
 use tokio::sync::mpsc::OwnedPermit;
 
+use super::deliver::Delivery;
 use super::dial::DialError;
 use super::engine::Engine;
 use super::life::Life;
@@ -132,6 +133,10 @@ impl<E: Engine> Life<E> {
             return self.unlink("a command is missing");
         }
         self.ack_due = Some(run.ack());
+        if let (Some(logs), Some(token)) = (run.logs_to_deliver(), &self.token) {
+            let sender = LogSender { token: token.clone(), run: run.id.clone() };
+            run.delivery = Some(Delivery::begin(self.dialler.clone(), sender, logs));
+        }
         if run.released {
             self.end_run().await;
             self.served = true;

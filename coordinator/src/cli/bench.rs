@@ -367,6 +367,8 @@ mod tests {
             ("-l --sampling-rate=0.5 --aggregate-interval=1", "cannot be used at the same time"),
             ("--aggregate-interval=1", "allowed only when actually logging transactions"),
             ("--log-prefix=x", "log file prefix (--log-prefix) is allowed only when logging"),
+            ("--collect-logs", "--collect-logs is allowed only when logging transactions (-l)"),
+            ("-l --collect-logs --no-results", "needs a results folder and cannot be used with"),
             ("-l --sampling-rate=0", "invalid sampling rate: \"0\""),
             ("-l --sampling-rate=1.5", "invalid sampling rate: \"1.5\""),
             ("-l --aggregate-interval=-3", "--aggregate-interval must be in range 1..2147483647"),

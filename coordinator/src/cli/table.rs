@@ -220,6 +220,7 @@ pub const OPTIONS: &[Opt] = &[
         Cluster,
         "\"valid\": a finding of the verdict that only warns exits with 3, too",
     ),
+    long_flag("collect-logs", Cluster, "bring the log files into the results folder"),
     long_valued(("format", "FORMAT"), Cluster, "print \"text\" or \"json\" [default: text]"),
 ];
 

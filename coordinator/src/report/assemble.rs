@@ -11,6 +11,7 @@ use super::{
     AgentResult, Clock, Digests, Lost, Merged, Options, RunResult, ServerResult, StatementResult,
     Status, TimelineEntry,
 };
+use crate::logs::Collected;
 use crate::merge;
 use crate::verdict::Verdict;
 
@@ -55,6 +56,8 @@ pub struct AgentPart {
     pub lost: Option<Lost>,
     /// Why it left before the end, in good order, if it did.
     pub left: Option<String>,
+    /// What came of its logs, where they were collected.
+    pub logs: Option<Collected>,
 }
 
 impl RunResult {
@@ -119,6 +122,7 @@ fn agent((known, merged): (AgentPart, merge::AgentMerged)) -> AgentResult {
         vitals: merged.vitals,
         lost: known.lost,
         left: known.left,
+        logs: known.logs,
     }
 }
 
@@ -215,6 +219,7 @@ mod tests {
             clock: Clock::default(),
             lost: lost.contains(&id.0).then(|| Lost { at_s: 2.0, reason: "silence".into() }),
             left: None,
+            logs: None,
         };
         RunResult::assemble(Parts {
             plan,

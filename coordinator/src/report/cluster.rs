@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use pgsurge_common::stats::Histogram;
+use pgsurge_common::stats::{Histogram, LogTotals};
 use pgsurge_common::wording::counted;
 
 use super::table::Table;
@@ -160,6 +160,7 @@ fn facts(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
             run.merged.errors.0.iter().map(|(kind, n)| format!("{kind} x {n}")).collect();
         fact(out, "errors", &errors.join(", "))?;
     }
+    log(out, run)?;
     let evidence = evidence::of(run);
     fact(out, "server commits", &comparison(&evidence.server_commits))?;
     match &evidence.history_rows {
@@ -196,6 +197,26 @@ fn outages(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         fact(out, "unknown outcome", &text)?;
     }
     Ok(())
+}
+
+/// How much was logged, and how much of it is here.
+fn log(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    if run.plan.log.is_none() {
+        return Ok(());
+    }
+    let mut written = LogTotals::default();
+    run.agents.iter().filter_map(AgentResult::log).for_each(|log| written.merge(&log));
+    let (lines, files) = (counted(written.lines, "line"), counted(written.files.into(), "file"));
+    let mut parts = vec![format!("{lines} in {files}")];
+    if written.lost_lines > 0 {
+        parts.push(format!("{} lost", counted(written.lost_lines, "line")));
+    }
+    let collected = || run.agents.iter().filter_map(|agent| agent.logs.as_ref());
+    if collected().next().is_some() {
+        let bytes: u64 = collected().map(|logs| logs.kept.bytes).sum();
+        parts.push(format!("{} collected in logs/", counted(bytes, "byte")));
+    }
+    fact(out, "log", &parts.join(", "))
 }
 
 fn warmup(out: &mut impl Write, run: &RunResult) -> io::Result<()> {

@@ -51,6 +51,8 @@ fn agent(agent: &AgentResult) -> AgentEvidence {
         loop_lag_us: agent.vitals.loop_lag_us,
         lost: agent.lost.as_ref().map(|lost| (lost.at_s, lost.reason.clone())),
         left: agent.left.clone(),
+        lost_log_lines: agent.log().map_or(0, |log| log.lost_lines),
+        logs_missing: agent.logs.as_ref().and_then(|logs| logs.problem.clone()),
     }
 }
 

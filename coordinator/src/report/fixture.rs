@@ -117,6 +117,7 @@ pub(super) fn agent(name: &str, first_client: u32, clients: u32, transactions: u
         vitals: Vitals { cpu_fraction: 0.4, loop_lag_us: 1200, rss_bytes: 1 << 25 },
         lost: None,
         left: None,
+        logs: None,
     }
 }
 

@@ -11,12 +11,13 @@ use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
 use pgsurge_common::stats::{
-    ConnectStats, Counts, ErrorCounts, Histogram, Outages, ScriptStats, StatementStats, Totals,
-    Vitals,
+    ConnectStats, Counts, ErrorCounts, Histogram, LogTotals, Outages, ScriptStats, StatementStats,
+    Totals, Vitals,
 };
 
 use super::evidence;
 use super::timeline::TimelineEntry;
+use crate::logs::Collected;
 use crate::merge::{Mismatch, Missing};
 use crate::run::OnAgentLoss;
 use crate::verdict::{self, Checked, Ending, Expectation, Measured, Severity, Verdict};
@@ -189,6 +190,8 @@ pub struct AgentResult {
     pub lost: Option<Lost>,
     /// Why it left before the end, in good order, if it did.
     pub left: Option<String>,
+    /// What came of its logs, where they were collected.
+    pub logs: Option<Collected>,
 }
 
 impl AgentResult {
@@ -209,6 +212,12 @@ impl AgentResult {
     #[must_use]
     pub fn cpu_fraction(&self) -> f64 {
         self.totals.as_ref().map_or(self.vitals.cpu_fraction, |t| t.cpu_fraction)
+    }
+
+    /// Its log of transactions, as it counted that itself; absent without one, or if it was lost.
+    #[must_use]
+    pub fn log(&self) -> Option<LogTotals> {
+        self.totals.as_ref()?.log
     }
 
     /// Lateness of its first transaction against the common start in microseconds, its clock's error

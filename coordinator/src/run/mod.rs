@@ -15,6 +15,7 @@ mod error;
 pub mod machine;
 mod outcome;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,6 +61,8 @@ pub struct RunOptions {
     pub on_agent_loss: OnAgentLoss,
     /// How clients of a lost agent are spread over the workers of those that take them.
     pub split: SplitRules,
+    /// Where logs are collected, if the plan wants them to be.
+    pub logs: Option<PathBuf>,
 }
 
 impl Default for RunOptions {
@@ -69,6 +72,7 @@ impl Default for RunOptions {
             any_server: false,
             on_agent_loss: OnAgentLoss::default(),
             split: SplitRules::default(),
+            logs: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use pgsurge_common::stats::ConnectStats;
 use pgsurge_proto::message::Ready;
 
 use crate::fleet::{AgentFacts, ClockSummary};
+use crate::logs::Collected;
 use crate::merge::Merged;
 
 /// A run that had load on.
@@ -60,6 +61,8 @@ pub struct AgentOutcome {
     pub silences: Vec<Silence>,
     /// Whose clients these were before, if they were taken over.
     pub took_over: Option<TookOver>,
+    /// What came of its logs, all parts of the agent together; absent where nobody collected them.
+    pub logs: Option<Collected>,
 }
 
 /// Clients that an agent took over from a lost one.

@@ -54,6 +54,10 @@ pub struct AgentEvidence {
     pub lost: Option<(f64, String)>,
     /// Why it left before the end, in good order.
     pub left: Option<String>,
+    /// Lines of its log that could not be written.
+    pub lost_log_lines: u64,
+    /// Why its log was not collected completely, where it was to be.
+    pub logs_missing: Option<String>,
 }
 
 /// Intervals that one agent owes.
@@ -167,6 +171,8 @@ impl Evidence {
             loop_lag_us: 1500,
             lost: None,
             left: None,
+            lost_log_lines: 0,
+            logs_missing: None,
         };
         Self {
             agents: vec![agent],

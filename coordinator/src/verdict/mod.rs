@@ -15,6 +15,7 @@ mod exit;
 mod expectation;
 mod histogram_clipped;
 mod intervals_missing;
+mod log_incomplete;
 mod no_transactions;
 mod outage;
 mod schedule_lag;
@@ -79,7 +80,7 @@ pub enum Severity {
 type Rule = fn(&Evidence) -> Vec<Finding>;
 
 /// Every rule with the code of its findings, the ones that invalidate first.
-const RULES: [(&str, Rule); 14] = [
+const RULES: [(&str, Rule); 15] = [
     ("agent-lost", agent_lost::check),
     ("intervals-missing", intervals_missing::check),
     ("count-mismatch", count_mismatch::check),
@@ -92,6 +93,7 @@ const RULES: [(&str, Rule); 14] = [
     ("outage", outage::check),
     ("clients-missing", clients_missing::check),
     ("clients-aborted", clients_aborted::check),
+    ("log-incomplete", log_incomplete::check),
     ("cut-short", cut_short::check),
     ("short-run", short_run::check),
 ];

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod collect;
 mod ending;
 mod files;
 mod fixture;

@@ -139,9 +139,9 @@ impl File {
         Err(Failure { path: self.path.clone(), error })
     }
 
-    /// What became of it.
+    /// What became of it; nothing, if the load never began.
     pub(super) fn totals(&self) -> LogTotals {
-        self.totals
+        if self.kept { self.totals } else { LogTotals::default() }
     }
 }
 

@@ -11,10 +11,11 @@ mod result;
 mod target;
 mod watch;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::{Share, SplitBy, SplitRules, split};
@@ -91,6 +92,7 @@ async fn execute(
     let unwritable = |error| tell::warning(&format_args!("{:#}", anyhow::Error::from(error)));
     let folder = Folder::open(&args.cluster.results, &plan, INTERVAL, unwritable)?;
 
+    let logs = logs_folder(&args, folder.as_ref())?;
     let agents = unless(&interrupts, gather::agents(&args, &fleet)).await??;
     let shares = shares(&args, &plan, &agents)?;
     announce::banner(&args, &look.facts)?;
@@ -106,7 +108,7 @@ async fn execute(
         plan: Arc::clone(&plan),
         agents: agents.into_iter().zip(shares).collect(),
         fleet: fleet_options,
-        options: run_options(&args),
+        options: run::RunOptions { logs, ..run_options(&args) },
         events,
         interrupts: interrupts.clone(),
     };
@@ -134,6 +136,17 @@ async fn execute(
         server,
     };
     Ok(finish(&args, &found.assemble(), watched.folder, aborted.as_ref()))
+}
+
+/// Where collected logs go. A default results folder that cannot be made is no error, unless they need it.
+fn logs_folder(args: &BenchArgs, folder: Option<&Folder>) -> Result<Option<PathBuf>> {
+    match (folder.map(Folder::logs), args.log.as_ref().is_some_and(|log| log.collect)) {
+        (_, false) => Ok(None),
+        (Some(logs), true) => Ok(Some(logs)),
+        (None, true) => bail!(
+            "--collect-logs needs a results folder, and there is none; name one with --results"
+        ),
+    }
 }
 
 /// Opens the sessions, starts and measures.
@@ -222,6 +235,7 @@ fn run_options(args: &BenchArgs) -> run::RunOptions {
         any_server: args.cluster.any_server,
         on_agent_loss: args.cluster.on_agent_loss,
         split: split_rules(args),
+        logs: None,
     }
 }
 

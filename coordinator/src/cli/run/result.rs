@@ -91,6 +91,7 @@ fn agent(outcome: AgentOutcome) -> AgentPart {
         },
         lost: outcome.lost.map(|loss| Lost { at_s: loss.at_s, reason: loss.reason }),
         left: outcome.left,
+        logs: outcome.logs,
     }
 }
 

@@ -170,6 +170,12 @@ impl Folder {
         self.partial.path()
     }
 
+    /// Where collected logs go, as long as the results are partial.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.path().join("logs")
+    }
+
     /// The load begins; `started` is the wall clock at the start of the measured part. Returns what is to be
     /// told if nothing can be written from now on.
     pub fn begin(&mut self, started: SystemTime) -> Option<String> {

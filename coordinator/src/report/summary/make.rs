@@ -1,14 +1,16 @@
 //! Turns a run's result into its summary document.
 
 use pgsurge_common::plan::{End, Plan};
-use pgsurge_common::stats::{ErrorCounts, Histogram, Outage, ScriptStats};
+use pgsurge_common::stats::{ErrorCounts, Histogram, LogTotals, Outage, ScriptStats};
 use pgsurge_common::target::{Address, Host};
 
 use super::{
-    AgentSummary, CheckSummary, Config, ConnectionsSummary, ExpectationSummary, FindingSummary,
-    IntervalSummary, LatencyMs, OutageSummary, RunStatus, SCHEMA, ScriptSummary, ServerSummary,
-    SeveritySummary, StatementSummary, Summary, TotalsSummary, VerdictSummary,
+    AgentSummary, CheckSummary, CollectedSummary, Config, ConnectionsSummary, ExpectationSummary,
+    FindingSummary, IntervalSummary, LatencyMs, LogSummary, OutageSummary, RunStatus, SCHEMA,
+    ScriptSummary, ServerSummary, SeveritySummary, StatementSummary, Summary, TotalsSummary,
+    VerdictSummary,
 };
+use crate::logs::Collected;
 use crate::report::{
     AgentResult, Options, RunResult, ServerCount, Status, TimelineEntry, evidence, pgbench,
 };
@@ -185,6 +187,22 @@ fn agent(run: &RunResult, agent: &AgentResult) -> AgentSummary {
         lost: lost.is_some() || agent.left.is_some(),
         lost_reason: lost.map(|lost| lost.reason.clone()).or_else(|| agent.left.clone()),
         lost_at_s: lost.map(|lost| lost.at_s),
+        log: agent.log().map(log),
+        logs_collected: agent.logs.as_ref().map(collected),
+    }
+}
+
+fn log(log: LogTotals) -> LogSummary {
+    let LogTotals { files, lines, bytes, lost_lines } = log;
+    LogSummary { files, lines, bytes, lost_lines }
+}
+
+fn collected(collected: &Collected) -> CollectedSummary {
+    CollectedSummary {
+        folder: collected.path(),
+        files: collected.kept.files,
+        bytes: collected.kept.bytes,
+        problem: collected.problem.clone(),
     }
 }
 

@@ -14,9 +14,9 @@ mod parts;
 
 pub use config::Config;
 pub use parts::{
-    AgentSummary, CheckSummary, ConnectionsSummary, ExpectationSummary, FindingSummary,
-    IntervalSummary, OutageSummary, ScriptSummary, ServerSummary, SeveritySummary,
-    StatementSummary, VerdictSummary,
+    AgentSummary, CheckSummary, CollectedSummary, ConnectionsSummary, ExpectationSummary,
+    FindingSummary, IntervalSummary, LogSummary, OutageSummary, ScriptSummary, ServerSummary,
+    SeveritySummary, StatementSummary, VerdictSummary,
 };
 
 /// Name and version of the document's form.

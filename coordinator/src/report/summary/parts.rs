@@ -53,6 +53,36 @@ pub struct AgentSummary {
     pub lost_reason: Option<String>,
     /// Seconds since the measured part began; null if it left in good order.
     pub lost_at_s: Option<f64>,
+    /// Its log of transactions; null without `-l`, or if it was lost.
+    pub log: Option<LogSummary>,
+    /// What of its log was collected; null without `--collect-logs`.
+    pub logs_collected: Option<CollectedSummary>,
+}
+
+/// The log of transactions of one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogSummary {
+    /// Its files.
+    pub files: u32,
+    /// Lines in them.
+    pub lines: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Lines that could not be written.
+    pub lost_lines: u64,
+}
+
+/// The collected log of one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectedSummary {
+    /// Its folder in the results folder; with `.partial` behind it where not all arrived.
+    pub folder: String,
+    /// Files that arrived.
+    pub files: u32,
+    /// Bytes that arrived.
+    pub bytes: u64,
+    /// Why they are not all; null if they are.
+    pub problem: Option<String>,
 }
 
 /// One script.

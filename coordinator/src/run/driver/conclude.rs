@@ -90,6 +90,7 @@ impl Driver {
             left: seat.left.take(),
             silences: std::mem::take(&mut seat.silences),
             took_over: seat.took.as_ref().map(took_over),
+            logs: None,
         });
         agents.collect()
     }

@@ -3,6 +3,7 @@
 mod actions;
 mod conclude;
 mod heirs;
+mod logs;
 mod signs;
 
 use std::collections::VecDeque;
@@ -113,17 +114,19 @@ impl Prepared {
         self.0.ready().collect()
     }
 
-    /// Starts, measures, drains, and returns when every agent has finished or was lost.
+    /// Starts, measures, drains, collects logs, and returns when every agent has finished or was lost.
     ///
     /// # Errors
     /// The load never began.
     pub async fn measure(mut self) -> Result<RunOutcome, RunError> {
         self.0.event(Event::Go).await;
         self.0.pump(|_| false).await;
-        match self.0.ending.take() {
-            Some(Ending::Failed(failure)) => Err(self.0.error(failure)),
-            _ => Ok(self.0.outcome().await),
+        if let Some(Ending::Failed(failure)) = self.0.ending.take() {
+            return Err(self.0.error(failure));
         }
+        let mut outcome = self.0.outcome().await;
+        self.0.collect(&mut outcome).await;
+        Ok(outcome)
     }
 }
 

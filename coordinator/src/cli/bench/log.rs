@@ -128,3 +128,72 @@ impl LogArgs {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::cli::bench::BenchArgs;
+    use crate::cli::read::CommandLine;
+
+    fn fold(args: &str) -> Result<Option<Log>, String> {
+        let args = args.split(' ').map(std::ffi::OsString::from);
+        let folded = CommandLine::read(args, |_| None)
+            .and_then(|line| BenchArgs::fold(&line, |_| None))
+            .map_err(|error| error.to_string());
+        Ok(folded?.log)
+    }
+
+    #[test]
+    fn a_log_is_what_the_options_say() {
+        let log = |prefix: &str, kind, failures_detailed, collect| {
+            Some(Log { prefix: prefix.to_owned(), kind, failures_detailed, collect })
+        };
+        let lines = |sampling_rate| LogKind::Transactions { sampling_rate };
+        for (args, expected) in [
+            ("-n", None),
+            ("-l", log("pgbench_log", lines(None), false, false)),
+            (
+                "-l --sampling-rate=0.5x --log-prefix=/a/b --failures-detailed",
+                log("/a/b", lines(Some(0.5)), true, false),
+            ),
+            (
+                "-l --aggregate-interval 5 -T 10 --collect-logs --agents 1",
+                log("pgbench_log", LogKind::Aggregates(5), false, true),
+            ),
+        ] {
+            assert_eq!(fold(args).unwrap(), expected, "{args}");
+        }
+    }
+
+    /// The words are those of pgbench 18, where it has the option.
+    #[test]
+    fn options_that_do_not_go_together_are_named() {
+        for (args, message) in [
+            ("--sampling-rate=0.5", "is allowed only when logging transactions (-l)"),
+            ("-l --sampling-rate=0.5 --aggregate-interval=1", "cannot be used at the same time"),
+            ("--aggregate-interval=1", "allowed only when actually logging transactions"),
+            ("--log-prefix=x", "log file prefix (--log-prefix) is allowed only when logging"),
+            ("--collect-logs", "--collect-logs is allowed only when logging transactions (-l)"),
+            ("-l --collect-logs --no-results", "needs a results folder and cannot be used with"),
+            ("-l --sampling-rate=0", "invalid sampling rate: \"0\""),
+            ("-l --sampling-rate=1.5", "invalid sampling rate: \"1.5\""),
+            ("-l --aggregate-interval=-3", "--aggregate-interval must be in range 1..2147483647"),
+            (
+                "-l --aggregate-interval=10 -T 5",
+                "number of seconds for aggregation (10) must not be higher than test duration (5)",
+            ),
+            (
+                "-l --aggregate-interval=3 -T 10",
+                "duration (10) must be a multiple of aggregation interval (3)",
+            ),
+            (
+                "-c 2 --agents 2 -l --log-prefix=../x",
+                "log prefix \"../x\" leads out of the agents' working folders",
+            ),
+        ] {
+            let error = fold(args).unwrap_err();
+            assert!(error.contains(message), "{args}: {error}");
+        }
+    }
+}

@@ -142,7 +142,17 @@ fn outages(totals: &[&Totals]) -> Outages {
     for agent in totals {
         all.merge(&agent.outages);
     }
+    for outage in &mut all.listed {
+        outage.first_error = one_line(&outage.first_error);
+        outage.last_error = one_line(&outage.last_error);
+    }
     all
+}
+
+/// What another host says, fit for a line of the report: its reader must not take it for lines of ours.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 300;
+    text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 fn reconnecting(totals: &[&Totals]) -> Histogram {
@@ -187,9 +197,11 @@ mod tests {
     use std::time::Duration;
 
     use pgsurge_common::ids::AgentId;
-    use pgsurge_common::stats::{ClientCount, Counts, Interval, Moments, Phase, StatementStats};
+    use pgsurge_common::stats::{
+        ClientCount, Counts, Interval, Moments, Outage, Outages, Phase, StatementStats,
+    };
 
-    use super::{AgentPart, Parts, Totals};
+    use super::{AgentPart, Parts, Totals, outages};
     use crate::merge::{Merger, Setup};
     use crate::report::{Clock, Digests, Lost, Options, RunResult, ServerResult, Status, fixture};
 
@@ -276,6 +288,20 @@ mod tests {
         let codes: Vec<&str> = run.verdict.findings.iter().map(|f| f.code).collect();
         assert_eq!(codes, ["agent-lost"]);
         assert_eq!(run.exit_code as u8, 3);
+    }
+
+    #[test]
+    fn what_an_agent_says_of_an_outage_stays_in_its_line() {
+        let outage = Outage {
+            first_error: "57P01: gone\ntps = 1000000".into(),
+            last_error: "x".repeat(100_000),
+            ..Outage::default()
+        };
+        let said =
+            Totals { outages: Outages { listed: vec![outage], more: 0 }, ..Totals::default() };
+        let listed = outages(&[&said]).listed;
+        assert_eq!(listed[0].first_error, "57P01: gone tps = 1000000");
+        assert_eq!(listed[0].last_error.len(), 300);
     }
 
     #[test]

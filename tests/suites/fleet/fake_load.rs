@@ -1,13 +1,15 @@
 //! Load without a database: so many intervals of known content, one after the other.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pgsurge_agent::load::{LoadEvent, Ready, Stop, WrittenLog};
 use pgsurge_agent::session::{Engine, RunningLoad};
+use pgsurge_common::ids::WorkerId;
 use pgsurge_common::plan::Plan;
 use pgsurge_common::plan::split::Share;
-use pgsurge_common::stats::{ClientCount, ConnectStats, Interval, Phase, Totals};
+use pgsurge_common::stats::{ClientCount, ConnectStats, Interval, LogTotals, Phase, Totals};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::time::{sleep, sleep_until};
@@ -26,11 +28,24 @@ pub struct Timetable {
     pub server: String,
     /// Preparing fails.
     pub fault: Option<String>,
+    /// It has written a log.
+    pub log: Option<FakeLog>,
+}
+
+/// A log file as an agent tells of it.
+#[derive(Clone, Debug)]
+pub struct FakeLog {
+    /// Where it should be.
+    pub path: PathBuf,
+    /// Bytes that it should have.
+    pub counted: u64,
+    /// A worker that the agent does not have has written it.
+    pub of_stranger: bool,
 }
 
 impl Default for Timetable {
     fn default() -> Self {
-        Self { intervals: 20, refused: 0, server: "the one".to_owned(), fault: None }
+        Self { intervals: 20, refused: 0, server: "the one".to_owned(), fault: None, log: None }
     }
 }
 
@@ -85,7 +100,7 @@ struct Orders {
 }
 
 #[derive(Debug)]
-pub struct FakeLoad(Arc<watch::Sender<Orders>>);
+pub struct FakeLoad(Arc<watch::Sender<Orders>>, Vec<WrittenLog>);
 
 impl Engine for FakeEngine {
     type Load = FakeLoad;
@@ -113,7 +128,11 @@ impl Engine for FakeEngine {
             events,
         };
         tokio::spawn(work.run());
-        Ok((FakeLoad(orders), receiver))
+        let log = self.timetable.log.as_ref().map(|log| WrittenLog {
+            path: log.path.clone(),
+            worker: if log.of_stranger { WorkerId(99) } else { share.workers[0].worker },
+        });
+        Ok((FakeLoad(orders, log.into_iter().collect()), receiver))
     }
 }
 
@@ -138,7 +157,7 @@ impl RunningLoad for FakeLoad {
     }
 
     fn logs(&self) -> Vec<WrittenLog> {
-        Vec::new()
+        self.1.clone()
     }
 }
 
@@ -177,7 +196,12 @@ impl Work {
     async fn run(self) {
         let ready = Ready { connect: self.ready(), direct: Some(true) };
         let _ = self.events.send(LoadEvent::Ready(Box::new(ready)));
-        let mut totals = Totals { connect: self.ready(), ..Totals::default() };
+        let log = self.timetable.log.as_ref().map(|log| LogTotals {
+            files: 1,
+            bytes: log.counted,
+            ..LogTotals::default()
+        });
+        let mut totals = Totals { connect: self.ready(), log, ..Totals::default() };
         let mut clients = vec![0; self.clients.len()];
         if self.wait_for_start().await {
             self.diary.add(Entry::Began);

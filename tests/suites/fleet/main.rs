@@ -6,6 +6,7 @@
 mod fake_load;
 mod junk;
 mod lease;
+mod logs;
 mod reattach;
 mod rebalance;
 mod renewal;

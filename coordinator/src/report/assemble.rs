@@ -8,8 +8,8 @@ use pgsurge_common::plan::split::Share;
 use pgsurge_common::stats::{ConnectStats, Histogram, Outages, StatementStats, Totals};
 
 use super::{
-    AgentResult, Clock, Digests, Lost, Merged, Options, RunResult, ServerResult, StatementResult,
-    Status, TimelineEntry,
+    AgentResult, Clock, Digests, Lost, Merged, Options, RunResult, ServerResult, Span,
+    StatementResult, Status, TimelineEntry,
 };
 use crate::logs::Collected;
 use crate::merge;
@@ -58,6 +58,10 @@ pub struct AgentPart {
     pub left: Option<String>,
     /// What came of its logs, where they were collected.
     pub logs: Option<Collected>,
+    /// From whom it took its clients over, if it did.
+    pub took_over_from: Option<String>,
+    /// When it was unreachable and came back.
+    pub unreachable: Vec<Span>,
 }
 
 impl RunResult {
@@ -87,12 +91,13 @@ impl RunResult {
             scripts: merged.measured.scripts,
             errors: merged.errors,
         };
+        let frame = (options.interval.as_secs_f64(), sums.duration.as_secs_f64());
         let mut result = Self {
             plan,
             digests,
             options,
             started,
-            agents: agents.into_iter().zip(merged.agents).map(agent).collect(),
+            agents: agents.into_iter().zip(merged.agents).map(|one| agent(one, frame)).collect(),
             merged: sums,
             statements,
             connections,
@@ -110,7 +115,21 @@ impl RunResult {
     }
 }
 
-fn agent((known, merged): (AgentPart, merge::AgentMerged)) -> AgentResult {
+/// `interval_s` is the length of an interval, `end_s` the end of the measured part.
+fn agent(
+    (known, merged): (AgentPart, merge::AgentMerged),
+    (interval_s, end_s): (f64, f64),
+) -> AgentResult {
+    let border = |interval: u32| f64::from(interval) * interval_s;
+    let (lost, left) = (known.lost.is_some(), known.left.is_some());
+    let until_s = match &merged.totals {
+        // What a lost agent did after the last interval that came is in no figure.
+        None => border(merged.intervals.end),
+        Some(totals) if left => totals.last_end_us as f64 / 1e6,
+        Some(_) => end_s,
+    };
+    let partial = lost || left || known.took_over_from.is_some();
+    let ran = partial.then(|| Span { from_s: border(merged.intervals.start), until_s });
     AgentResult {
         id: merged.agent,
         name: known.name,
@@ -123,6 +142,9 @@ fn agent((known, merged): (AgentPart, merge::AgentMerged)) -> AgentResult {
         lost: known.lost,
         left: known.left,
         logs: known.logs,
+        took_over_from: known.took_over_from,
+        ran,
+        unreachable: known.unreachable,
     }
 }
 
@@ -232,6 +254,8 @@ mod tests {
             lost: lost.contains(&id.0).then(|| Lost { at_s: 2.0, reason: "silence".into() }),
             left: None,
             logs: None,
+            took_over_from: None,
+            unreachable: Vec::new(),
         };
         RunResult::assemble(Parts {
             plan,

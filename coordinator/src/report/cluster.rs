@@ -10,7 +10,7 @@ use pgsurge_common::stats::{Histogram, LogTotals};
 use pgsurge_common::wording::counted;
 
 use super::table::Table;
-use super::{AgentResult, RunResult, Status, evidence};
+use super::{AgentResult, RunResult, Status, coverage, evidence};
 use crate::verdict::{Comparison, Severity};
 
 /// The percentiles that every report shows, with their names.
@@ -62,7 +62,8 @@ fn agents(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     }
     if run.agents.len() > 1 {
         let workers: u32 = run.agents.iter().map(AgentResult::workers).sum();
-        let clients: u32 = run.agents.iter().map(AgentResult::clients).sum();
+        let beginning = run.agents.iter().filter(|agent| agent.took_over_from.is_none());
+        let clients: u32 = beginning.map(AgentResult::clients).sum();
         let measured = run.merged.measured.transactions;
         let mut row = vec!["all".into(), clients.to_string(), workers.to_string()];
         row.extend([measured.to_string(), format!("{:.1}", run.tps(measured))]);
@@ -76,19 +77,30 @@ fn agent_row(run: &RunResult, agent: &AgentResult) -> Vec<String> {
     let done = agent.counts.transactions;
     let mut row =
         vec![agent.name.clone(), agent.clients().to_string(), agent.workers().to_string()];
-    row.extend([done.to_string(), format!("{:.1}", run.tps(done))]);
+    row.extend([done.to_string(), format!("{:.1}", run.agent_tps(agent))]);
     row.extend(three_times(&agent.response));
     row.push(format!("{:.0} %", 100.0 * agent.cpu_fraction()));
     row.push(
         agent.start_offset_us().map_or("-".into(), |us| format!("{:+.3}", us as f64 / 1000.0)),
     );
     row.push(format!("±{:.3}", agent.clock.error_us as f64 / 1000.0));
-    if let Some(lost) = &agent.lost {
-        row.push(format!("lost, heard until {:.1} s", lost.at_s));
-    } else if agent.left.is_some() {
-        row.push("left".into());
-    }
+    row.push(remarks(agent).join("; "));
     row
+}
+
+/// What sets an agent apart from one that was there from beginning to end.
+fn remarks(agent: &AgentResult) -> Vec<String> {
+    let took = agent.took_over_from.as_ref().zip(agent.ran);
+    let took = took.map(|(from, ran)| format!("took over from {from} at {:.0} s", ran.from_s));
+    let silent = agent.unreachable.iter().take(3);
+    let silent =
+        silent.map(|span| format!("unreachable {:.1} to {:.1} s", span.from_s, span.until_s));
+    let gone = match (&agent.lost, &agent.left) {
+        (Some(lost), _) => Some(format!("lost, heard until {:.1} s", lost.at_s)),
+        (None, Some(_)) => Some("left".to_owned()),
+        (None, None) => None,
+    };
+    took.into_iter().chain(silent).chain(gone).collect()
 }
 
 fn three_times(latency: &Histogram) -> [String; 3] {
@@ -154,6 +166,9 @@ fn facts(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         fact(out, "start spread", &spread)?;
     }
     warmup(out, run)?;
+    if let Some(part) = coverage::sentence(run) {
+        fact(out, "figures hold", &part)?;
+    }
     outages(out, run)?;
     if !run.merged.errors.is_empty() {
         let errors: Vec<String> =

@@ -150,7 +150,6 @@ fn history_rows(run: &RunResult) -> Result<u64, String> {
     if !scripts.iter().any(ScriptSource::adds_history_row) {
         return Err("no script writes it".into());
     }
-    all_totals(run)?;
     let merged = &run.merged;
     if scripts.iter().all(ScriptSource::adds_history_row) {
         return Ok(merged.measured.transactions + merged.warmup.transactions);
@@ -175,7 +174,9 @@ fn compare(run: &RunResult, server: &ServerCount, fleet: Result<u64, String>) ->
         ServerCount::CountedAmongOthers(n) => (*n, false),
         ServerCount::NotCheckable(reason) => return Comparison::NotCheckable(reason.clone()),
     };
-    let all_seen = run.merged.aborted_clients == 0 && unknown(run) == 0;
+    let all_seen = run.merged.aborted_clients == 0
+        && unknown(run) == 0
+        && run.agents.iter().all(|agent| agent.totals.is_some());
     if alone && run.status == Status::Complete && all_seen {
         Comparison::Exactly { server, fleet }
     } else {

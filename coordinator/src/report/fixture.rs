@@ -118,6 +118,9 @@ pub(super) fn agent(name: &str, first_client: u32, clients: u32, transactions: u
         lost: None,
         left: None,
         logs: None,
+        took_over_from: None,
+        ran: None,
+        unreachable: Vec::new(),
     }
 }
 
@@ -151,6 +154,8 @@ pub(super) fn of(plan: Plan, agents: Vec<AgentResult>) -> RunResult {
         disconnected: 0,
         agents: u32::try_from(agents.len()).expect("a few"),
         complete: true,
+        agents_unreachable: 0,
+        clients_moved: 0,
     };
     let mut run = RunResult {
         plan,

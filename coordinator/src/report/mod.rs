@@ -6,6 +6,7 @@
 mod assemble;
 mod bar;
 pub mod cluster;
+mod coverage;
 mod evidence;
 mod folder;
 mod hlog;
@@ -27,7 +28,7 @@ pub use intervals::IntervalTable;
 pub use progress::Progress;
 pub use result::{
     AgentResult, Clock, Digests, Lost, Merged, Options, Partitions, RunResult, ServerCount,
-    ServerResult, StatementResult, Status,
+    ServerResult, Span, StatementResult, Status,
 };
 pub use timeline::TimelineEntry;
 

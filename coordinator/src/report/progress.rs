@@ -140,6 +140,7 @@ impl Progress {
         if ready.interval.disconnected > 0 {
             fields.push(format!("{} disconnected", ready.interval.disconnected));
         }
+        fields.extend(marks(ready));
         fields.join(", ")
     }
 
@@ -151,4 +152,15 @@ impl Progress {
         let at = epoch.as_millisecond() + ms(end) - ms(before);
         format!("{}.{:03}", at.div_euclid(1000), at.rem_euclid(1000))
     }
+}
+
+/// What sets the interval apart from one of a whole fleet: agents that were unreachable, agents whose results
+/// are missing, clients that were taken over.
+fn marks(ready: &ClusterInterval) -> impl Iterator<Item = String> {
+    let marks = [
+        (ready.unreachable.len(), "unreachable"),
+        (ready.missing.len(), "missing"),
+        (ready.moved as usize, "moved"),
+    ];
+    marks.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"))
 }

@@ -67,12 +67,24 @@ impl RunResult {
         if seconds > 0.0 { transactions as f64 / seconds } else { 0.0 }
     }
 
+    /// An agent's successful transactions per second, over the time that its clients ran.
+    #[must_use]
+    pub fn agent_tps(&self, agent: &AgentResult) -> f64 {
+        let done = agent.counts.transactions;
+        match agent.ran.map(|ran| ran.seconds()) {
+            Some(seconds) if seconds > 0.0 => done as f64 / seconds,
+            Some(_) => 0.0,
+            None => self.tps(done),
+        }
+    }
+
     /// From the first agent's first transaction to the last agent's, each against its due time;
     /// unknown if one of them could not say.
     #[must_use]
     pub fn start_spread_us(&self) -> Option<u64> {
         let offsets = || self.agents.iter().filter_map(AgentResult::start_offset_us);
-        if offsets().count() < self.agents.len() {
+        let beginning = self.agents.iter().filter(|agent| agent.took_over_from.is_none());
+        if offsets().count() < beginning.count() {
             return None;
         }
         Some(offsets().max()?.abs_diff(offsets().min()?))
@@ -192,6 +204,29 @@ pub struct AgentResult {
     pub left: Option<String>,
     /// What came of its logs, where they were collected.
     pub logs: Option<Collected>,
+    /// From whom it took these clients over; absent if it had them from the beginning.
+    pub took_over_from: Option<String>,
+    /// When its clients ran; absent if that was the whole measured part.
+    pub ran: Option<Span>,
+    /// When it was unreachable and came back; the first hundred.
+    pub unreachable: Vec<Span>,
+}
+
+/// A stretch of the measured part, in seconds since it began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Its beginning.
+    pub from_s: f64,
+    /// Its end.
+    pub until_s: f64,
+}
+
+impl Span {
+    /// Its length in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        (self.until_s - self.from_s).max(0.0)
+    }
 }
 
 impl AgentResult {
@@ -221,10 +256,11 @@ impl AgentResult {
     }
 
     /// Lateness of its first transaction against the common start in microseconds, its clock's error
-    /// not included; unknown if it was lost.
+    /// not included; unknown if it was lost, and there is none where its clients joined later.
     #[must_use]
     pub fn start_offset_us(&self) -> Option<i64> {
-        self.totals.as_ref().map(|t| t.start_offset_us)
+        let totals = self.totals.as_ref().filter(|_| self.took_over_from.is_none());
+        totals.map(|t| t.start_offset_us)
     }
 }
 

@@ -33,8 +33,12 @@ pub struct TimelineEntry {
     pub disconnected: u32,
     /// Agents whose results are in it, the fewest of its intervals.
     pub agents: u32,
-    /// All live agents' intervals arrived.
+    /// Nobody's results are missing.
     pub complete: bool,
+    /// Agents that were unreachable; the most of its intervals.
+    pub agents_unreachable: u32,
+    /// Clients at work at its end that were taken over from lost agents.
+    pub clients_moved: u32,
 }
 
 impl TimelineEntry {
@@ -58,6 +62,8 @@ impl TimelineEntry {
                 disconnected: point.disconnected,
                 agents: point.agents,
                 complete: point.complete,
+                agents_unreachable: point.unreachable,
+                clients_moved: point.moved,
             }
         };
         timeline.points().iter().map(entry).collect()

@@ -1,5 +1,6 @@
 //! Hands what the rooms know of a run to the report, which puts it together. Pure.
 
+use pgsurge_common::ids::AgentId;
 use pgsurge_common::plan::split::Share;
 use pgsurge_common::plan::{Plan, plan_digest, workload_digest};
 use pgsurge_common::script::Program;
@@ -8,9 +9,10 @@ use pgsurge_common::stats::Counts;
 use super::watch::Watched;
 use crate::observe::{Facts, Figures, Tables, TargetError};
 use crate::report::{
-    AgentPart, Clock, Digests, Lost, Options, Parts, RunResult, ServerCount, ServerResult, Status,
+    AgentPart, Clock, Digests, Lost, Options, Parts, RunResult, ServerCount, ServerResult, Span,
+    Status,
 };
-use crate::run::{AgentOutcome, RunOutcome, connections};
+use crate::run::{AgentOutcome, RunOutcome, Silence, connections};
 
 /// What a result is made of, as the rooms have it.
 pub struct Found<'a> {
@@ -26,15 +28,20 @@ impl Found<'_> {
     /// The result, judged.
     pub fn assemble(self) -> RunResult {
         let Found { plan, options, program, outcome, watched, server } = self;
-        let shares: Vec<Share> = outcome.agents.iter().map(|agent| agent.share.clone()).collect();
+        let beginning = outcome.agents.iter().filter(|agent| agent.took_over.is_none());
+        let shares: Vec<Share> = beginning.map(|agent| agent.share.clone()).collect();
         RunResult::assemble(Parts {
             plan: plan.clone(),
             digests: Digests { plan: plan_digest(plan, &shares), workload: workload_digest(plan) },
             options,
             started: watched.started,
             status: status(&outcome),
-            connections: connections(outcome.agents.iter().map(|agent| &agent.ready)),
-            agents: outcome.agents.into_iter().map(agent).collect(),
+            connections: {
+                // Sessions that were opened anew for clients of lost agents are no more clients.
+                let beginning = outcome.agents.iter().filter(|agent| agent.took_over.is_none());
+                connections(beginning.map(|agent| &agent.ready))
+            },
+            agents: agents(outcome.agents),
             merged: outcome.merged,
             commands: commands(plan, program),
             server,
@@ -81,8 +88,20 @@ fn status(outcome: &RunOutcome) -> Status {
     }
 }
 
-fn agent(outcome: AgentOutcome) -> AgentPart {
+fn agents(outcomes: Vec<AgentOutcome>) -> Vec<AgentPart> {
+    let names: Vec<String> = outcomes.iter().map(|agent| agent.facts.name.clone()).collect();
+    let name = |agent: AgentId| names.get(agent.0 as usize).cloned().unwrap_or_default();
+    outcomes.into_iter().map(|outcome| agent(outcome, name)).collect()
+}
+
+fn agent(outcome: AgentOutcome, name: impl Fn(AgentId) -> String) -> AgentPart {
+    let silent = |silence: &Silence| Span {
+        from_s: silence.until_s - silence.length.as_secs_f64(),
+        until_s: silence.until_s,
+    };
     AgentPart {
+        took_over_from: outcome.took_over.map(|took| name(took.from)),
+        unreachable: outcome.silences.iter().map(silent).collect(),
         name: outcome.facts.name,
         share: outcome.share,
         clock: Clock {

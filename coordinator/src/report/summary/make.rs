@@ -5,14 +5,15 @@ use pgsurge_common::stats::{ErrorCounts, Histogram, LogTotals, Outage, ScriptSta
 use pgsurge_common::target::{Address, Host};
 
 use super::{
-    AgentSummary, CheckSummary, CollectedSummary, Config, ConnectionsSummary, ExpectationSummary,
-    FindingSummary, IntervalSummary, LatencyMs, LogSummary, OutageSummary, RunStatus, SCHEMA,
-    ScriptSummary, ServerSummary, SeveritySummary, StatementSummary, Summary, TotalsSummary,
-    VerdictSummary,
+    AgentSummary, CheckSummary, CollectedSummary, Config, ConnectionsSummary, CoverageSummary,
+    ExpectationSummary, FindingSummary, IntervalSummary, LatencyMs, LogSummary, OutageSummary,
+    RunStatus, SCHEMA, ScriptSummary, ServerSummary, SeveritySummary, SpanSummary,
+    StatementSummary, Summary, TotalsSummary, VerdictSummary,
 };
 use crate::logs::Collected;
+use crate::report::coverage::{self, Step};
 use crate::report::{
-    AgentResult, Options, RunResult, ServerCount, Status, TimelineEntry, evidence, pgbench,
+    AgentResult, Options, RunResult, ServerCount, Span, Status, TimelineEntry, evidence, pgbench,
 };
 use crate::verdict::{Checked, Comparison, Finding, Severity, Verdict};
 
@@ -37,6 +38,7 @@ impl From<&RunResult> for Summary {
             scripts: scripts(run),
             statements: statements(run),
             intervals: run.timeline.iter().map(interval).collect(),
+            coverage: coverage::steps(run).iter().map(covered).collect(),
             outages: run.merged.outages.listed.iter().map(outage).collect(),
             server: server(run),
             verdict: verdict(&run.verdict),
@@ -177,7 +179,7 @@ fn agent(run: &RunResult, agent: &AgentResult) -> AgentSummary {
         clients: agent.clients(),
         workers: agent.workers(),
         transactions: agent.counts.transactions,
-        tps: run.tps(agent.counts.transactions),
+        tps: run.agent_tps(agent),
         latency_ms: latency(&agent.response),
         cpu_fraction: agent.cpu_fraction(),
         loop_lag_ms: ms(agent.vitals.loop_lag_us),
@@ -189,6 +191,9 @@ fn agent(run: &RunResult, agent: &AgentResult) -> AgentSummary {
         lost_at_s: lost.map(|lost| lost.at_s),
         log: agent.log().map(log),
         logs_collected: agent.logs.as_ref().map(collected),
+        took_over_from: agent.took_over_from.clone(),
+        ran: agent.ran.as_ref().map(span),
+        unreachable: agent.unreachable.iter().map(span).collect(),
     }
 }
 
@@ -246,6 +251,14 @@ fn statements(run: &RunResult) -> Vec<StatementSummary> {
     all
 }
 
+fn span(span: &Span) -> SpanSummary {
+    SpanSummary { from_s: span.from_s, until_s: span.until_s }
+}
+
+fn covered(step: &Step) -> CoverageSummary {
+    CoverageSummary { from_s: step.from_s, clients: step.clients, moved: step.moved }
+}
+
 fn interval(entry: &TimelineEntry) -> IntervalSummary {
     let tps = if entry.width_s > 0.0 { entry.transactions as f64 / entry.width_s } else { 0.0 };
     let known = |us: u64| (entry.transactions > 0).then(|| ms(us));
@@ -264,6 +277,8 @@ fn interval(entry: &TimelineEntry) -> IntervalSummary {
         disconnected: entry.disconnected,
         agents: entry.agents,
         complete: entry.complete,
+        agents_unreachable: entry.agents_unreachable,
+        clients_moved: entry.clients_moved,
     }
 }
 

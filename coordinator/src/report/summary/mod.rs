@@ -14,9 +14,9 @@ mod parts;
 
 pub use config::Config;
 pub use parts::{
-    AgentSummary, CheckSummary, CollectedSummary, ConnectionsSummary, ExpectationSummary,
-    FindingSummary, IntervalSummary, LogSummary, OutageSummary, ScriptSummary, ServerSummary,
-    SeveritySummary, StatementSummary, VerdictSummary,
+    AgentSummary, CheckSummary, CollectedSummary, ConnectionsSummary, CoverageSummary,
+    ExpectationSummary, FindingSummary, IntervalSummary, LogSummary, OutageSummary, ScriptSummary,
+    ServerSummary, SeveritySummary, SpanSummary, StatementSummary, VerdictSummary,
 };
 
 /// Name and version of the document's form.
@@ -56,6 +56,8 @@ pub struct Summary {
     pub statements: Vec<StatementSummary>,
     /// The measured part over time; beyond 3600 entries each stands for several intervals.
     pub intervals: Vec<IntervalSummary>,
+    /// How many clients the figures hold for, and from when on; empty if it was all of them all the time.
+    pub coverage: Vec<CoverageSummary>,
     /// When clients were without their sessions (`--reconnect`), in order, at most a hundred.
     pub outages: Vec<OutageSummary>,
     /// The target.

@@ -33,7 +33,8 @@ pub struct AgentSummary {
     pub workers: u32,
     /// Its successful transactions.
     pub transactions: u64,
-    /// Those over the cluster's duration, so that agents add up.
+    /// Those over the cluster's duration, so that agents add up; over the time that it ran where that is
+    /// shorter.
     pub tps: f64,
     /// Its response time.
     pub latency_ms: Option<LatencyMs>,
@@ -53,6 +54,12 @@ pub struct AgentSummary {
     pub lost_reason: Option<String>,
     /// Seconds since the measured part began; null if it left in good order.
     pub lost_at_s: Option<f64>,
+    /// The agent from which it took these clients over; null if it had them from the beginning.
+    pub took_over_from: Option<String>,
+    /// When its clients ran; null if that was the whole measured part.
+    pub ran: Option<SpanSummary>,
+    /// When it was unreachable and came back; the first hundred.
+    pub unreachable: Vec<SpanSummary>,
     /// Its log of transactions; null without `-l`, or if it was lost.
     pub log: Option<LogSummary>,
     /// What of its log was collected; null without `--collect-logs`.
@@ -156,8 +163,33 @@ pub struct IntervalSummary {
     pub disconnected: u32,
     /// Agents alive.
     pub agents: u32,
-    /// All live agents' intervals arrived.
+    /// Nobody's results are missing, neither a live agent's nor those of a lost one whose clients have not
+    /// gone on elsewhere.
     pub complete: bool,
+    /// Agents that were unreachable meanwhile.
+    pub agents_unreachable: u32,
+    /// Clients at work at its end that were taken over from lost agents.
+    pub clients_moved: u32,
+}
+
+/// From when on how many clients were meant to be at work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CoverageSummary {
+    /// Seconds from the start of the measured part.
+    pub from_s: f64,
+    /// So many clients from then on.
+    pub clients: u32,
+    /// Those of them that were taken over from lost agents.
+    pub moved: u32,
+}
+
+/// A stretch of time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpanSummary {
+    /// Its beginning, in seconds from the start of the measured part.
+    pub from_s: f64,
+    /// Its end.
+    pub until_s: f64,
 }
 
 /// A time in which at least one client was without its session.

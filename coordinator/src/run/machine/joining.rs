@@ -20,8 +20,13 @@ impl Machine {
         {
             return;
         }
+        // One on which they failed is not given them again, even if it is still there.
+        let failed = self.agent(lost).first;
         let able = |agent: &&super::Agent| {
-            !agent.lost && !agent.leaving && !agent.unreachable && agent.fault.is_none()
+            // Nobody listens for an agent that has nothing to do, so silence alone counts.
+            let heard = self.now.saturating_sub(agent.heard) < self.rules.unreachable_after;
+            let there = heard && !agent.unreachable && !agent.lost && !agent.leaving;
+            there && agent.fault.is_none() && agent.first != failed
         };
         let among = self.agents.iter().filter(able).map(|agent| agent.first).collect();
         self.homeless.push(lost);

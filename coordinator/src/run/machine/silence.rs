@@ -14,7 +14,8 @@ impl Machine {
         }
         let silent = now.saturating_sub(agent.heard);
         agent.heard = now;
-        if std::mem::take(&mut agent.unreachable) && self.works(place) {
+        if std::mem::take(&mut agent.unreachable) && self.works(place) && self.phase != Phase::Over
+        {
             actions.push(Action::Note(Note::Back(id, silent)));
         }
     }
@@ -35,6 +36,10 @@ impl Machine {
     /// Marks and gives up agents that are silent for too long.
     pub(super) fn look_for_silence(&mut self, actions: &mut Vec<Action>) {
         for id in self.at_work() {
+            // The first one that is lost before the start ends the run.
+            if self.phase == Phase::Over {
+                return;
+            }
             let (now, patience) = (self.now, self.rules.lease + self.rules.margin);
             let unreachable_after = self.rules.unreachable_after;
             let agent = self.agent(id);
@@ -43,7 +48,7 @@ impl Machine {
                 agent.unreachable = true;
                 actions.push(Action::Note(Note::Unreachable(id)));
             }
-            if silent >= patience && self.phase != Phase::Over {
+            if silent >= patience {
                 let heard = format!("it was not heard from for {} s", silent.as_secs());
                 let reason = self.agent(id).fault.take().unwrap_or(heard);
                 self.lose(id, &reason, true, actions);
@@ -60,7 +65,7 @@ impl Machine {
         actions: &mut Vec<Action>,
     ) {
         let agent = self.part(id).agent;
-        if std::mem::replace(&mut self.agents[agent].lost, true) {
+        if self.phase == Phase::Over || std::mem::replace(&mut self.agents[agent].lost, true) {
             return;
         }
         if forget {

@@ -2,7 +2,9 @@
 
 mod before;
 mod during;
+mod joining;
 mod orders;
+mod witness;
 
 use std::time::Duration;
 

@@ -104,6 +104,8 @@ pub enum RunEvent {
     },
     /// Something that the user should know, as a line without a full stop.
     Warning(String),
+    /// The load has ended, and the logs of so many agents are being collected.
+    CollectingLogs(usize),
     /// An agent was given up.
     Lost {
         /// Its name.

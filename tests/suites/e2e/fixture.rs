@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pgsurge_tests::cluster::{Report, pgsurge};
 use pgsurge_tests::postgres::{Postgres, Settings, Version};
-use pgsurge_tests::process::Running;
+use pgsurge_tests::process::{Finished, Running};
 use pgsurge_tests::turn::{self, Turn};
 
 /// Far beyond what any of these runs takes.
@@ -31,6 +31,19 @@ const SCRIPTS: [(&str, &str); 8] = [
 pub fn write_scripts(folder: &Path) {
     for (name, text) in SCRIPTS {
         std::fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+/// The exit code of pgsurge where pgbench ended so: the same, but for runs that pgbench calls good although
+/// nothing succeeded in them.
+pub fn code_after(pgbench: &Finished) -> Option<i32> {
+    let nothing = |line: &str| {
+        let done = line.strip_prefix("number of transactions actually processed: ");
+        done.is_some_and(|done| done.split('/').next() == Some("0"))
+    };
+    match pgbench.code() {
+        Some(0) if pgbench.stdout.lines().any(nothing) => Some(3),
+        code => code,
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::{Instant, SystemTime};
 
 use jiff::Timestamp;
 use pgsurge_common::plan::Plan;
+use pgsurge_common::wording::counted;
 use pgsurge_proto::message::{Notice, NoticeLevel};
 use tokio::sync::mpsc;
 
@@ -63,6 +64,10 @@ impl Watch {
                     self.say(&shown(agent, &notice));
                 }
                 RunEvent::Warning(text) => self.say(&format!("pgsurge: warning: {text}")),
+                RunEvent::CollectingLogs(agents) => {
+                    let agents = counted(agents as u64, "agent");
+                    self.say(&format!("pgsurge: collecting the logs of {agents}"));
+                }
                 RunEvent::Lost { agent, reason } => {
                     self.say(&format!("pgsurge: warning: agent {agent} was lost: {reason}"));
                 }

@@ -25,6 +25,7 @@ impl Driver {
         let hosts: Vec<usize> =
             (0..self.seats.len()).filter(|n| self.seats[*n].host == id(*n)).collect();
         let sources = hosts.iter().map(|host| self.source(*host, outcome)).collect();
+        self.tell(RunEvent::CollectingLogs(hosts.len())).await;
         for (host, collected) in hosts.into_iter().zip(collection.collect(sources).await) {
             if let Some(problem) = &collected.problem {
                 let name = self.name(id(host));

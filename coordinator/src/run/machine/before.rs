@@ -65,9 +65,13 @@ impl Machine {
     fn name_instant(&mut self, attempt: u32, slowest: Duration, actions: &mut Vec<Action>) {
         let lead = self.lead(attempt, slowest);
         let at = self.now + lead;
-        // What is called off must be so everywhere before the instant.
-        let spare = (lead / 4).max(2 * slowest).min(lead / 2);
-        let decide_by = at.saturating_sub(spare);
+        let decide_by = if self.agents.len() == 1 {
+            // There is nobody to be together with: its answer counts also when it is read late.
+            at + self.rules.answer_within
+        } else {
+            // What is called off must be so everywhere before the instant.
+            at.saturating_sub((lead / 4).max(2 * slowest).min(lead / 2))
+        };
         self.phase = Phase::Arming { attempt, at, decide_by };
         self.tell_active(|agent| Action::Start { agent, attempt, at }, actions);
     }

@@ -1,6 +1,8 @@
 //! From preparing to the common start.
 
-use super::super::{Action, Ending, Event, Failure, Note, OnAgentLoss, Opened, Phase, Rules};
+use super::super::{
+    Action, Ending, Event, Failure, Machine, Note, OnAgentLoss, Opened, Phase, Rules,
+};
 use super::{A, B, Bench, armed, at, called_off, ending, full, rules, s};
 
 fn failed(failure: Failure) -> Ending {
@@ -41,6 +43,17 @@ fn an_instant_that_one_agent_did_not_take_is_called_off_and_a_later_one_named() 
     // An answer to the instant that does not hold any more counts for nothing.
     assert!(bench.event(armed(B, 1)).is_empty());
     bench.events([armed(A, 2), armed(B, 2)]);
+    assert!(matches!(bench.machine.phase(), Phase::Running(_)));
+}
+
+#[test]
+fn the_answer_of_an_only_agent_counts_also_when_it_is_read_late() {
+    let machine = Machine::new(rules(), 1, s(0.0));
+    let mut bench = Bench { machine, now: s(0.0), alive: vec![A] };
+    bench.events([Event::Opened(A, full()), Event::Go, Event::Clock(A, s(0.001))]);
+    let seen = bench.wait(s(1.0));
+    assert_eq!(at(&seen, |action| matches!(action, Action::CallOff { .. })), None);
+    bench.event(armed(A, 1));
     assert!(matches!(bench.machine.phase(), Phase::Running(_)));
 }
 

@@ -37,6 +37,9 @@ impl From<WireError> for Broken {
 pub(crate) struct Reply {
     /// Results seen, which is also the number of the next.
     pub(crate) results: u32,
+    /// The answers are those of a pipeline, where pgbench counts anew for each statement, but for the end of a
+    /// part, which counts with the statement behind it.
+    of_pipeline: bool,
     /// The first error.
     pub(crate) error: Option<Box<Refusal>>,
     /// Commits that the server must have counted.
@@ -50,6 +53,11 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// Nothing is known yet of the answers to a pipeline.
+    pub(crate) fn of_pipeline() -> Self {
+        Self { of_pipeline: true, ..Self::default() }
+    }
+
     /// Reads on until `syncs` more `ReadyForQuery` came; the status is that of the last.
     pub(crate) fn poll(
         &mut self,
@@ -102,7 +110,7 @@ impl Reply {
             capture.end_result(self.results);
         }
         self.executed = true;
-        self.results += 1;
+        self.results = if self.of_pipeline { 0 } else { self.results + 1 };
     }
 
     fn note_error(&mut self, fields: &ErrorFields<'_>) {
@@ -116,6 +124,7 @@ impl Reply {
     fn note_ready(&mut self, status: TransactionStatus) {
         let committed = self.executed && !self.undone && status == TransactionStatus::Idle;
         self.commits += u32::from(committed);
+        self.results += u32::from(self.of_pipeline);
         (self.executed, self.undone) = (false, false);
     }
 }

@@ -52,7 +52,7 @@ impl Session {
         &mut self,
         capture: Option<&mut Capture>,
     ) -> Result<Reply, Broken> {
-        self.round_trips(1, capture).await
+        self.round_trips(1, capture, Reply::default()).await
     }
 
     /// Sends what is queued and reads until `syncs` answers are complete.
@@ -60,8 +60,8 @@ impl Session {
         &mut self,
         mut syncs: u32,
         mut capture: Option<&mut Capture>,
+        mut reply: Reply,
     ) -> Result<Reply, Broken> {
-        let mut reply = Reply::default();
         self.connection.flush().await?;
         let connection = &mut self.connection;
         let done = poll_fn(|cx| reply.poll(cx, connection, &mut syncs, &mut capture)).await;
@@ -111,11 +111,6 @@ impl Session {
     pub(crate) async fn end_pipeline(&mut self) -> Result<Reply, Broken> {
         self.sync_pipeline();
         let syncs = self.pipeline.take().unwrap_or(1);
-        let mut reply = self.round_trips(syncs, None).await?;
-        // Every statement of a pipeline counts its own results.
-        if let Some(refusal) = &mut reply.error {
-            refusal.query = 0;
-        }
-        Ok(reply)
+        self.round_trips(syncs, None, Reply::of_pipeline()).await
     }
 }

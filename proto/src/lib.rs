@@ -1,11 +1,12 @@
 //! The fleet protocol: what an agent and its coordinator say to each other.
 //!
 //! In reading order: the messages as strict domain types ([`message`]), numbering that survives a lost
-//! connection ([`numbering`]), the two ends of the stream and of the one for logs ([`server`], [`client`]), and what protects
-//! it ([`tls`]). Generated wire
+//! connection ([`numbering`]), the two ends of the stream and of the one for logs ([`server`], [`client`]),
+//! messages that have no stream ([`bytes`]), and what protects it ([`tls`]). Generated wire
 //! types never leave this crate: every message is converted and checked where it arrives, and what does
 //! not convert is a [`WireError`] that names the field.
 
+pub mod bytes;
 mod convert;
 mod error;
 mod stream;

@@ -6,12 +6,13 @@
 //! ([`pgbouncer`]) and one whose speed is known ([`fake_server`]), what has to hold on every version
 //! ([`servers`]), what surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose turn it is ([`turn`]), the
 //! repository as text ([`sources`]), and random inputs ([`generate`]) on which pgbench and pgsurge have to agree
-//! ([`agreement`]). Knows what the parts are called and
+//! ([`agreement`]) or which no decoder may be harmed by ([`fuzz`]). Knows what the parts are called and
 //! how they are started, never how they work inside.
 
 pub mod agreement;
 pub mod cluster;
 pub mod fake_server;
+pub mod fuzz;
 pub mod generate;
 pub mod hosts;
 pub mod loading;

@@ -32,3 +32,4 @@ pub use connector::Connector;
 pub(crate) use error::errno_name;
 pub use error::{ConnectError, WireError};
 pub use fields::{ErrorFields, ServerError};
+pub use scram::exchange_with;

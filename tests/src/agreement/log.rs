@@ -26,6 +26,15 @@ struct Read {
     sessions: HashMap<String, Vec<(String, Vec<String>)>>,
 }
 
+/// What a server says of a client that went away in the middle of a COPY, and in general.
+const GONE: [&str; 5] = [
+    "during COPY from stdin",
+    "COPY from stdin failed",
+    "protocol synchronization was lost",
+    "could not send data to client",
+    "unexpected EOF on client connection",
+];
+
 /// A server that logs what it is asked for.
 #[must_use]
 pub fn logging_server(version: Version) -> Postgres {
@@ -59,7 +68,7 @@ impl<'a> Log<'a> {
         wait_until("the server's log is complete", || read.on(&self.path(), &mark));
         let sessions = read.sessions.remove(application).unwrap_or_default();
         let mut statements: Vec<Vec<String>> =
-            sessions.into_iter().map(|(_, statements)| statements).collect();
+            sessions.into_iter().map(|(_, statements)| without_question(statements)).collect();
         statements.sort();
         statements
     }
@@ -102,7 +111,9 @@ impl Read {
         };
         // Its own questions, by which pgsurge learns where it is connected, name the catalog.
         let own = statement.contains("pg_catalog.") || statement.contains("current_setting(");
-        if application.is_empty() || own {
+        // Whatever a session says once its client is gone may come too late to be read.
+        let afterwards = GONE.iter().any(|message| text("message").contains(message));
+        if application.is_empty() || own || afterwards {
             return;
         }
         let sessions = self.sessions.entry(application.to_owned()).or_default();
@@ -111,6 +122,18 @@ impl Read {
             None => sessions.push((session.to_owned(), vec![statement])),
         }
     }
+}
+
+/// The same without the end of a block that pgsurge sends when a prepared statement is missing, to ask whether a
+/// pooler has lost it.
+fn without_question(mut statements: Vec<String>) -> Vec<String> {
+    if let [.., error, rollback] = &statements[..]
+        && error.starts_with("ERROR prepared statement")
+        && rollback == "statement: ROLLBACK"
+    {
+        statements.pop();
+    }
+    statements
 }
 
 fn detail(detail: &str) -> String {

@@ -21,6 +21,10 @@ const NOTHING: &str = "number of transactions actually processed: 0/";
 /// pgsurge's exit code for a run that it does not trust.
 const VERDICT: i32 = 3;
 
+/// Findings that pgbench has no word for and that say nothing of scripts: nothing succeeded, and the machine was
+/// too busy to begin in time.
+const EXCUSED: [&str; 2] = ["no-transactions", "start-spread"];
+
 /// Beginnings of the report's lines that both versions of pgbench print alike.
 const COUNTS: [&str; 13] = [
     "transaction type: ",
@@ -61,7 +65,16 @@ impl Said {
             messages
                 .extend(stdout.lines().filter(|line| line.contains("invalid")).map(str::to_owned));
         }
-        Self { code: *code, report, messages }
+        let mut code = *code;
+        let found = stdout.lines().filter_map(|line| line.strip_prefix("  invalid: "));
+        let (excused, inexcusable): (Vec<&str>, Vec<&str>) =
+            found.partition(|finding| EXCUSED.iter().any(|name| finding.starts_with(name)));
+        if code == Some(VERDICT) && inexcusable.is_empty() && !excused.is_empty() {
+            let aborted = messages.iter().any(|line| line.contains("Run was aborted"));
+            code = Some(if aborted { 2 } else { 0 });
+        }
+        messages.extend(inexcusable.into_iter().map(str::to_owned));
+        Self { code, report, messages }
     }
 
     /// The same whatever the order in which several clients spoke.

@@ -4,3 +4,4 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
 mod agreement;
+mod decoders;

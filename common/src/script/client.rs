@@ -10,9 +10,9 @@ mod steps;
 use super::command::{Command, Kind, Otherwise, Target};
 use super::error::{CommandError, FailedCommand};
 use super::expr::{Code, Context, Evaluator};
+use super::packed::Packed;
 use super::program::Program;
 use super::statement::{Sql, Store};
-use super::value::Value;
 use super::variables::{Slot, Variables};
 use crate::ids::ClientId;
 use crate::random::{ClientStreams, Generator, Streams};
@@ -81,7 +81,7 @@ impl ClientState {
             if let (Some(slot), Some(value)) = (names.find(name.as_bytes()), value)
                 && !variables.is_set(slot)
             {
-                variables.set(slot, Value::Int(value));
+                variables.set(slot, Packed::int(value));
             }
         }
         Self {
@@ -158,8 +158,9 @@ impl ClientState {
     /// Runs meta commands up to the next thing that the caller has to do.
     #[inline]
     pub fn next<'p>(&mut self, program: &'p Program) -> Result<Step<'p>, CommandError> {
+        let commands = program.scripts()[self.script].commands();
         loop {
-            let Some(command) = program.scripts()[self.script].commands().get(self.next) else {
+            let Some(command) = commands.get(self.next) else {
                 return if self.pipeline {
                     Err(CommandError::open_pipeline())
                 } else {
@@ -218,7 +219,7 @@ impl ClientState {
         program: &Program,
         command: &Command,
         code: &Code,
-    ) -> Result<Value, CommandError> {
+    ) -> Result<Packed, CommandError> {
         let mut context = Context {
             variables: &self.variables,
             generator: &mut self.functions,
@@ -238,7 +239,7 @@ impl ClientState {
         condition: &Code,
         otherwise: Otherwise,
     ) -> Result<(), CommandError> {
-        if !self.eval(program, command, condition)?.is_true() {
+        if !self.eval(program, command, condition)?.value().is_true() {
             self.next = otherwise.target;
             self.seeking = otherwise.is_condition;
         }
@@ -246,7 +247,7 @@ impl ClientState {
     }
 
     #[inline]
-    fn assign(&mut self, target: &Target, value: Value) -> Result<(), Slot> {
+    fn assign(&mut self, target: &Target, value: Packed) -> Result<(), Slot> {
         if !target.valid {
             return Err(target.slot);
         }

@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`Program::compile`] cuts scripts into commands (`sql`, `meta`, `command`),
 //! compiles expressions (`expr`) and statements with variables (`statement`, `variables`, `value`,
-//! `number`), and links conditionals (`conditional`). [`ClientState`] executes a program for one
+//! `packed`, `number`), and links conditionals (`conditional`). [`ClientState`] executes a program for one
 //! client and hands out [`Step`]s. Knows neither connections nor clocks; where a text or a value can
 //! be seen from outside it is pgbench's, to the letter and to the last bit.
 
@@ -14,6 +14,7 @@ mod error;
 mod expr;
 mod meta;
 mod number;
+mod packed;
 mod program;
 mod shell;
 mod sql;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use bytes::BufMut;
 
 use super::expr::{EvalFailure, Evaluated, continues_name, starts_name};
+use super::packed::Packed;
 use super::value::{Unreadable, Value};
 
 /// A variable of a program.
@@ -60,17 +61,6 @@ pub fn is_valid_name(name: &[u8]) -> bool {
         && name.iter().all(|&byte| continues_name(byte))
 }
 
-/// What a variable holds; small, because expressions read it all the time.
-#[derive(Clone, Copy, Debug)]
-enum Content {
-    /// It does not exist.
-    Unset,
-    /// Assigned by a script.
-    Typed(Value),
-    /// A string from outside, to be found among the texts.
-    Text,
-}
-
 /// A string from outside, and what it is in an expression.
 #[derive(Clone, Debug)]
 struct Text {
@@ -81,7 +71,8 @@ struct Text {
 /// One client's variables.
 #[derive(Clone, Debug)]
 pub struct Variables {
-    contents: Box<[Content]>,
+    /// Small, because expressions read it all the time; a string is found among the texts.
+    contents: Box<[Packed]>,
     /// As long as the contents; allocates only where there was a string.
     texts: Box<[Text]>,
 }
@@ -89,58 +80,53 @@ pub struct Variables {
 impl Variables {
     pub(crate) fn new(count: usize) -> Self {
         let none = Text { text: Vec::new(), value: Err(Unreadable::Empty) };
-        Self { contents: vec![Content::Unset; count].into(), texts: vec![none; count].into() }
+        Self { contents: vec![Packed::UNSET; count].into(), texts: vec![none; count].into() }
     }
 
     /// The value in an expression.
     #[inline]
-    pub(crate) fn value(&self, slot: Slot) -> Evaluated {
-        match self.contents[slot.index()] {
-            Content::Typed(value) => Ok(value),
-            _ => self.text_value(slot),
-        }
+    pub(crate) fn value(&self, slot: Slot) -> Evaluated<Packed> {
+        let content = self.contents[slot.index()];
+        if content.is_value() { Ok(content) } else { self.text_value(slot) }
     }
 
     #[cold]
-    fn text_value(&self, slot: Slot) -> Evaluated {
-        match self.contents[slot.index()] {
-            Content::Typed(value) => Ok(value),
-            Content::Text => self.texts[slot.index()]
-                .value
-                .map_err(|reason| EvalFailure::Unreadable(slot, reason).into()),
-            Content::Unset => Err(EvalFailure::Undefined(slot).into()),
+    fn text_value(&self, slot: Slot) -> Evaluated<Packed> {
+        if self.contents[slot.index()].is_unset() {
+            return Err(EvalFailure::Undefined(slot).into());
         }
+        let value = self.texts[slot.index()].value;
+        value.map(Packed::from).map_err(|reason| EvalFailure::Unreadable(slot, reason).into())
     }
 
     /// Whether the variable exists.
     #[must_use]
     pub fn is_set(&self, slot: Slot) -> bool {
-        !matches!(self.contents[slot.index()], Content::Unset)
+        !self.contents[slot.index()].is_unset()
     }
 
     /// The string that came from outside, if it is one.
     pub(crate) fn text(&self, slot: Slot) -> Option<&[u8]> {
-        match self.contents[slot.index()] {
-            Content::Text => Some(&self.texts[slot.index()].text),
-            _ => None,
-        }
+        let is_text = self.contents[slot.index()].is_text();
+        is_text.then(|| self.texts[slot.index()].text.as_slice())
     }
 
     /// Appends the variable's text, as a statement or a parameter has it; false, and nothing
     /// appended, if it does not exist.
     #[inline]
     pub fn write(&self, slot: Slot, out: &mut impl BufMut) -> bool {
-        match self.contents[slot.index()] {
-            Content::Typed(value) => value.write(out),
-            Content::Text => out.put_slice(&self.texts[slot.index()].text),
-            Content::Unset => return false,
+        let content = self.contents[slot.index()];
+        if content.is_value() {
+            content.value().write(out);
+        } else if content.is_text() {
+            out.put_slice(&self.texts[slot.index()].text);
         }
-        true
+        !content.is_unset()
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, slot: Slot, value: Value) {
-        self.contents[slot.index()] = Content::Typed(value);
+    pub(crate) fn set(&mut self, slot: Slot, value: Packed) {
+        self.contents[slot.index()] = value;
     }
 
     /// Stores a string, reusing the room of the one before it.
@@ -149,6 +135,6 @@ impl Variables {
         text.clear();
         text.extend_from_slice(new);
         *value = Value::from_text(new);
-        self.contents[slot.index()] = Content::Text;
+        self.contents[slot.index()] = Packed::TEXT;
     }
 }

@@ -5,10 +5,10 @@
 use super::{ClientState, EXECUTION};
 use crate::script::command::Kind;
 use crate::script::error::CommandError;
+use crate::script::packed::Packed;
 use crate::script::program::Program;
 use crate::script::shell::{ShellWord, parse_shell_output};
 use crate::script::statement::{Sql, Store};
-use crate::script::value::Value;
 use crate::script::variables::is_valid_name;
 
 impl ClientState {
@@ -46,7 +46,7 @@ impl ClientState {
             let detail = format!("{}: {wrong}", ShellWord::command_name(words, program.names()));
             self.failed("setshell", Some(detail), EXECUTION)
         })?;
-        self.assign(target, Value::Int(value))
+        self.assign(target, Packed::int(value))
             .map_err(|slot| self.invalid_name(program, "setshell", slot, EXECUTION))
     }
 

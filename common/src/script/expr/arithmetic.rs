@@ -5,6 +5,7 @@
 
 use super::code::Binary;
 use super::failure::{EvalFailure, Evaluated};
+use crate::script::packed::Packed;
 use crate::script::value::Value;
 
 /// Which of several values is wanted.
@@ -23,8 +24,10 @@ impl Binary {
             let left = left.as_double()?;
             return Ok(self.on_doubles(left, right.as_double()?));
         }
-        let left = left.as_int()?;
-        self.on_ints(left, right.as_int()?)
+        let (left, right) = (left.as_int()?, right.as_int()?);
+        self.on_ints(left, right)
+            .map(Packed::value)
+            .ok_or_else(|| self.failure_on_ints(right).into())
     }
 
     fn accepts_doubles(self) -> bool {
@@ -32,16 +35,17 @@ impl Binary {
         matches!(self, Add | Sub | Mul | Div | Lt | Le | Eq | Ne)
     }
 
-    /// The value for two integers.
-    #[inline]
-    pub fn on_ints(self, left: i64, right: i64) -> Evaluated {
-        let checked = |value: Option<i64>| value.ok_or(EvalFailure::OutOfRange(self));
-        Ok(Value::Int(match self {
-            Self::Add => checked(left.checked_add(right))?,
-            Self::Sub => checked(left.checked_sub(right))?,
-            Self::Mul => checked(left.checked_mul(right))?,
-            Self::Div | Self::Mod if right == 0 => return Err(EvalFailure::DivisionByZero.into()),
-            Self::Div => checked(left.checked_div(right))?,
+    /// The value for two integers; none for what [`Binary::failure_on_ints`] names. Inlined, so that the value
+    /// never leaves the registers.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub fn on_ints(self, left: i64, right: i64) -> Option<Packed> {
+        Some(Packed::int(match self {
+            Self::Add => left.checked_add(right)?,
+            Self::Sub => left.checked_sub(right)?,
+            Self::Mul => left.checked_mul(right)?,
+            Self::Div => left.checked_div(right)?,
+            Self::Mod if right == 0 => return None,
             Self::Mod => left.wrapping_rem(right),
             Self::BitAnd => left & right,
             Self::BitOr => left | right,
@@ -49,11 +53,22 @@ impl Binary {
             // Counts wrap at 64 as the machine's shifts do.
             Self::Shl => left.wrapping_shl(low_bits(right)),
             Self::Shr => left.wrapping_shr(low_bits(right)),
-            Self::Lt => return Ok(Value::Bool(left < right)),
-            Self::Le => return Ok(Value::Bool(left <= right)),
-            Self::Eq => return Ok(Value::Bool(left == right)),
-            Self::Ne => return Ok(Value::Bool(left != right)),
+            Self::Lt => return Some(Packed::bool(left < right)),
+            Self::Le => return Some(Packed::bool(left <= right)),
+            Self::Eq => return Some(Packed::bool(left == right)),
+            Self::Ne => return Some(Packed::bool(left != right)),
         }))
+    }
+
+    /// Why two integers have no value.
+    #[cold]
+    pub fn failure_on_ints(self, right: i64) -> EvalFailure {
+        let divides = matches!(self, Self::Div | Self::Mod);
+        if divides && right == 0 {
+            EvalFailure::DivisionByZero
+        } else {
+            EvalFailure::OutOfRange(self)
+        }
     }
 
     #[allow(clippy::float_cmp)]
@@ -78,7 +93,7 @@ fn low_bits(count: i64) -> u32 {
 }
 
 /// The least or greatest of one or more values.
-pub fn extreme(values: &[Value], which: Ranked) -> Evaluated {
+pub fn extreme(values: &[Packed], which: Ranked) -> Evaluated {
     // A value that compares with neither order, that is NaN, takes the place of what came before.
     fn pick<T: PartialOrd>(which: Ranked, best: T, value: T) -> T {
         let keep = match which {
@@ -90,16 +105,16 @@ pub fn extreme(values: &[Value], which: Ranked) -> Evaluated {
     let [first, rest @ ..] = values else {
         return Ok(Value::Null);
     };
-    if values.iter().any(|value| value.is_double()) {
-        let mut best = first.as_double()?;
+    if values.iter().any(|value| value.value().is_double()) {
+        let mut best = first.value().as_double()?;
         for value in rest {
-            best = pick(which, best, value.as_double()?);
+            best = pick(which, best, value.value().as_double()?);
         }
         return Ok(Value::Double(best));
     }
-    let mut best = first.as_int()?;
+    let mut best = first.value().as_int()?;
     for value in rest {
-        best = pick(which, best, value.as_int()?);
+        best = pick(which, best, value.value().as_int()?);
     }
     Ok(Value::Int(best))
 }

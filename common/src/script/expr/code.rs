@@ -3,6 +3,7 @@
 //! Jumps are relative to the instruction behind them, so that pieces of code can change places. The
 //! commonest shapes of operands have instructions of their own, which halves the work of a script.
 
+use crate::script::packed::Packed;
 use crate::script::value::Value;
 use crate::script::variables::Slot;
 
@@ -12,17 +13,17 @@ use super::function::Function;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Op {
     /// Pushes a constant.
-    Push(Value),
+    Push(Packed),
     /// Pushes a variable's value.
     Load(Slot),
     /// Replaces the two topmost values by the operator's.
     Binary(Binary),
     /// An operator whose right operand is a constant.
-    BinaryPush(Binary, Value),
+    BinaryPush(Binary, Packed),
     /// An operator whose right operand is a variable.
     BinaryLoad(Binary, Slot),
     /// Pushes an operator's value of a variable and a constant.
-    LoadPush(Binary, Slot, Value),
+    LoadPush(Binary, Slot, Packed),
     /// Pushes an operator's value of two variables.
     LoadLoad(Binary, Slot, Slot),
     /// Whether the topmost value is this one, in type and value.

@@ -2,6 +2,7 @@
 
 use super::code::{Binary, Code, Op};
 use super::function::Function;
+use crate::script::packed::Packed;
 use crate::script::value::Value;
 
 /// Code under construction.
@@ -71,7 +72,7 @@ impl Emitter {
     /// Begins an operation on this constant and the operand that follows; gives its place for
     /// [`Emitter::finish_prefix`].
     pub fn begin_prefix(&mut self, constant: i64) -> usize {
-        self.ops.push(Op::Push(Value::Int(constant)));
+        self.ops.push(Op::Push(Packed::int(constant)));
         self.ops.len() - 1
     }
 
@@ -80,13 +81,16 @@ impl Emitter {
         self.starts.pop();
         self.starts.push(start);
         let folded = match (operator, &self.ops[start + 1..]) {
-            (Binary::Sub, &[Op::Push(Value::Int(number))]) => number.checked_neg().map(Value::Int),
-            (Binary::Sub, &[Op::Push(Value::Double(number))]) => Some(Value::Double(0.0 - number)),
+            (Binary::Sub, &[Op::Push(constant)]) => match constant.value() {
+                Value::Int(number) => number.checked_neg().map(Value::Int),
+                Value::Double(number) => Some(Value::Double(0.0 - number)),
+                _ => None,
+            },
             _ => None,
         };
         if let Some(constant) = folded {
             self.ops.truncate(start);
-            self.ops.push(Op::Push(constant));
+            self.ops.push(Op::Push(constant.into()));
         } else {
             self.ops.push(Op::Binary(operator));
         }
@@ -95,7 +99,7 @@ impl Emitter {
     /// The smallest integer in place of a prefix minus.
     pub fn smallest_int(&mut self, start: usize) {
         self.ops.truncate(start);
-        self.operand(Op::Push(Value::Int(i64::MIN)));
+        self.operand(Op::Push(Packed::int(i64::MIN)));
     }
 
     /// A jump whose target comes later; gives its place for [`Emitter::land`].

@@ -6,6 +6,7 @@ use super::arithmetic::{Ranked, extreme};
 use super::code::Binary;
 use super::failure::{EvalFailure, Evaluated, MAX_ZIPFIAN, MIN_GAUSSIAN, MIN_ZIPFIAN};
 use crate::random::{self, Generator};
+use crate::script::packed::Packed;
 use crate::script::value::Value;
 
 /// A function that a script can call.
@@ -78,8 +79,18 @@ pub fn find_function(name: &[u8]) -> Option<&'static Entry> {
 
 impl Function {
     /// The value for arguments of which none is NULL. `debug` is the evaluator's.
-    pub fn call(self, args: &[Value], generator: &mut Generator) -> Evaluated {
+    pub fn call(self, args: &[Packed], generator: &mut Generator) -> Evaluated {
         match (self, args) {
+            (Self::Least, values) => return extreme(values, Ranked::Least),
+            (Self::Greatest, values) => return extreme(values, Ranked::Greatest),
+            _ => {}
+        }
+        // All others take at most three.
+        let mut few = [Value::Null; 3];
+        for (value, packed) in few.iter_mut().zip(args) {
+            *value = packed.value();
+        }
+        match (self, &few[..args.len().min(few.len())]) {
             (Self::Pi, _) => Ok(Value::Double(std::f64::consts::PI)),
             (Self::Abs, &[value]) => match value {
                 Value::Int(number) => Ok(Value::Int(number.wrapping_abs())),
@@ -90,8 +101,6 @@ impl Function {
             (Self::Ln, &[value]) => real(value, f64::ln),
             (Self::Sqrt, &[value]) => real(value, f64::sqrt),
             (Self::Int, &[value]) => value.as_int().map(Value::Int),
-            (Self::Least, values) => extreme(values, Ranked::Least),
-            (Self::Greatest, values) => extreme(values, Ranked::Greatest),
             (Self::Pow, &[base, exponent]) => {
                 let base = base.as_double()?;
                 Ok(Value::Double(base.powf(exponent.as_double()?)))
@@ -106,8 +115,18 @@ impl Function {
             }
             (_, &[low, high, parameter]) => self.draw(range(low, high)?, parameter, generator),
             // The parser has checked the number of arguments.
-            _ => Ok(args.first().copied().unwrap_or(Value::Null)),
+            _ => Ok(few[0]),
         }
+    }
+
+    /// The value of `random` on two integers, the commonest call of all, in registers; none for anything
+    /// else, and for what [`Function::call`] refuses.
+    #[inline]
+    pub fn random_ints(self, args: &[Packed], generator: &mut Generator) -> Option<Packed> {
+        let &[low, high] = args else { return None };
+        let (low, high) = (low.as_int()?, high.as_int()?);
+        let fits = self == Self::Random && low <= high && width_fits(low, high);
+        fits.then(|| Packed::int(random::uniform(generator, low, high)))
     }
 
     fn draw(self, range: (i64, i64), parameter: Value, generator: &mut Generator) -> Evaluated {
@@ -153,8 +172,12 @@ fn range(low: Value, high: Value) -> Evaluated<(i64, i64)> {
     if low > high {
         return Err(EvalFailure::EmptyRange.into());
     }
-    high.checked_sub(low)
-        .and_then(|width| width.checked_add(1))
-        .ok_or(EvalFailure::RangeTooLarge)?;
+    if !width_fits(low, high) {
+        return Err(EvalFailure::RangeTooLarge.into());
+    }
     Ok((low, high))
+}
+
+fn width_fits(low: i64, high: i64) -> bool {
+    high.checked_sub(low).is_some_and(|width| width < i64::MAX)
 }

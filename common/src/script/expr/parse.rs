@@ -12,6 +12,7 @@ use super::function::find_function;
 use super::grammar::{Call, Case, CasePart, Expect, Pending, infix, level};
 use super::refusal::{ExprError, Refused, SYNTAX, UNKNOWN_FUNCTION, last_error, token_error};
 use super::token::{Token, Tokens, Word};
+use crate::script::packed::Packed;
 use crate::script::value::Value;
 use crate::script::variables::Names;
 
@@ -115,11 +116,11 @@ impl Parser<'_> {
             _ => {}
         }
         let op = match token {
-            Token::Int(number) => Op::Push(Value::Int(number)),
-            Token::Double(number) => Op::Push(Value::Double(number)),
-            Token::Word(Word::Null) => Op::Push(Value::Null),
-            Token::Word(Word::True) => Op::Push(Value::Bool(true)),
-            Token::Word(Word::False) => Op::Push(Value::Bool(false)),
+            Token::Int(number) => Op::Push(Packed::int(number)),
+            Token::Double(number) => Op::Push(Value::Double(number).into()),
+            Token::Word(Word::Null) => Op::Push(Packed::NULL),
+            Token::Word(Word::True) => Op::Push(Packed::bool(true)),
+            Token::Word(Word::False) => Op::Push(Packed::bool(false)),
             Token::Variable(name) => Op::Load(self.names.intern(name)),
             Token::MinusMin => {
                 let Some(Pending::Negate(start)) = self.pending.pop() else {

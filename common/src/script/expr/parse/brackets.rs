@@ -7,7 +7,7 @@ use crate::script::expr::function::Arity;
 use crate::script::expr::grammar::{Case, CasePart, Expect, Pending};
 use crate::script::expr::refusal::{Refused, SYNTAX};
 use crate::script::expr::token::Word;
-use crate::script::value::Value;
+use crate::script::packed::Packed;
 
 impl Parser<'_> {
     pub(super) fn closing_parenthesis(&mut self) -> Result<(), Refused> {
@@ -80,7 +80,7 @@ impl Parser<'_> {
                 match word {
                     Word::When => case.part = CasePart::Condition,
                     Word::Else => case.part = CasePart::Else,
-                    _ => self.code.unary(Op::Push(Value::Null)),
+                    _ => self.code.unary(Op::Push(Packed::NULL)),
                 }
             }
             (CasePart::Else, Word::End) => {}

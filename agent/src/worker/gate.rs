@@ -12,6 +12,7 @@ use pgsurge_common::plan::split::Share;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
+use super::fullness::Fullness;
 use super::timer::Timer;
 
 /// See the module.
@@ -25,6 +26,8 @@ pub(crate) struct Gate {
     begun: OnceLock<Instant>,
     /// Some session was obtained.
     succeeded: AtomicBool,
+    /// Watched where fewer sessions than wanted will do.
+    fullness: Option<Mutex<Fullness>>,
     /// No further attempt makes sense.
     hopeless: CancellationToken,
 }
@@ -50,6 +53,7 @@ impl Gate {
             deadline: now + plan.load.connect.timeout.min(Duration::from_secs(86_400)),
             begun: OnceLock::new(),
             succeeded: AtomicBool::new(false),
+            fullness: plan.load.allow_fewer_clients.then(Mutex::default),
             hopeless: CancellationToken::new(),
         }
     }
@@ -86,6 +90,19 @@ impl Gate {
     /// A session was obtained.
     pub(super) fn succeed(&self) {
         self.succeeded.store(true, Ordering::Relaxed);
+        self.watch(Fullness::obtained);
+    }
+
+    /// The target refuses a session with an error of this kind, for a reason that may go away.
+    pub(super) fn put_off(&self, kind: &str) {
+        if self.watch(|fullness| fullness.refused(kind, Instant::now())) == Some(true) {
+            self.give_up();
+        }
+    }
+
+    fn watch<T>(&self, look: impl FnOnce(&mut Fullness) -> T) -> Option<T> {
+        let mut fullness = self.fullness.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(look(&mut fullness))
     }
 
     /// The target refuses a session for a reason that will not go away. Unless others were obtained it

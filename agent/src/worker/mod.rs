@@ -8,6 +8,7 @@
 
 mod clock;
 mod crew;
+mod fullness;
 mod gate;
 mod gather;
 mod log;

@@ -119,6 +119,9 @@ impl Opener {
             drop(permit);
             errors.add(error.kind(), 1);
             let passing = error.is_transient();
+            if passing {
+                self.gate.put_off(error.kind());
+            }
             *last = Some(error);
             if !passing {
                 self.gate.refuse();

@@ -1,6 +1,10 @@
 //! Opens the coordinator's own sessions on the target, as libpq would: several hosts and addresses, unix
 //! sockets, every `sslmode`, the kinds of server that `target_session_attrs` asks for.
 //!
+//! Hosts are tried in the order given also where clients pick at random (`load_balance_hosts`), so that what looks
+//! before and after a run looks at one server; `datestyle` and the like, which no statement of the coordinator
+//! depends on, are not asked for.
+//!
 //! Shared by `init` and `observe`. Knows nothing of what the sessions are for.
 
 use std::io;

@@ -31,6 +31,8 @@ pub struct Parts {
     pub started: jiff::Timestamp,
     /// What the fleet knows of each agent, in the order of `merged.agents`.
     pub agents: Vec<AgentPart>,
+    /// From the common start to the moment at which load was told to end before its time, if it was.
+    pub stopped_after: Option<Duration>,
     /// Opening the sessions, all agents together.
     pub connections: ConnectStats,
     /// All intervals and totals.
@@ -74,10 +76,14 @@ impl RunResult {
         let (agents, merged) = (parts.agents, parts.merged);
         let connections = sessions(&plan, connections);
         let totals: Vec<&Totals> = merged.agents.iter().filter_map(|a| a.totals.as_ref()).collect();
-        let timeline = TimelineEntry::list(&merged.timeline);
+        let mut timeline = TimelineEntry::list(&merged.timeline);
+        let duration = duration(&totals, &timeline);
+        TimelineEntry::end_at(&mut timeline, duration);
+        let warmup = plan.load.warmup;
         let statements = statements(&commands, &totals);
         let sums = Merged {
-            duration: duration(&totals, &timeline),
+            duration,
+            warmup_cut: parts.stopped_after.filter(|after| *after < warmup),
             inherited_backlog: totals.iter().map(|t| t.inherited_backlog).sum(),
             aborted_clients: totals.iter().map(|t| t.aborted_clients).sum(),
             aborted: totals.iter().flat_map(|t| t.aborted.clone()).take(MOST_REASONS).collect(),
@@ -267,6 +273,7 @@ mod tests {
             merged: merger.finish(),
             commands: vec![vec!["BEGIN;".into(), "END;".into()]],
             server: ServerResult::default(),
+            stopped_after: None,
             status: Status::Complete,
         })
     }

@@ -235,16 +235,16 @@ fn log(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
 }
 
 fn warmup(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
-    let time = run.plan.load.warmup;
-    if time.is_zero() {
+    let planned = run.plan.load.warmup.as_secs_f64();
+    if planned <= 0.0 {
         return Ok(());
     }
     let done = run.merged.warmup.transactions;
-    let text = format!(
-        "{} s with {}, in no figure above",
-        time.as_secs_f64(),
-        counted(done, "transaction")
-    );
+    let length = match run.merged.warmup_cut {
+        Some(cut) => format!("{:.1} s of {planned}", cut.as_secs_f64()),
+        None => planned.to_string(),
+    };
+    let text = format!("{length} s with {}, in no figure above", counted(done, "transaction"));
     fact(out, "warm-up", &text)?;
     if run.plan.load.rate_tps.is_some() {
         let backlog = run.merged.inherited_backlog;

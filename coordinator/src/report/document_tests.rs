@@ -239,9 +239,11 @@ fn a_full_disk_is_reported_at_the_end_and_the_folder_stays_partial() {
     std::os::unix::fs::symlink("/dev/full", partial.join("intervals.csv")).expect("a new name");
     let mut folder = folder;
     assert_eq!(folder.begin(SystemTime::UNIX_EPOCH), None);
-    let news = folder.record(&second(Phase::Measure, 0)).expect("it is told at once");
+    // A row is written when the next one comes.
+    assert_eq!(folder.record(&second(Phase::Measure, 0)), None);
+    let news = folder.record(&second(Phase::Measure, 1)).expect("it is told at once");
     assert!(news.contains("intervals.csv: No space left on device"), "{news}");
-    assert_eq!(folder.record(&second(Phase::Measure, 1)), None, "and once");
+    assert_eq!(folder.record(&second(Phase::Measure, 2)), None, "and once");
     let error = folder.finish(&fixture::local()).expect_err("no row could be written");
     let text = format!("{error}: {}", error.source().expect("the system said something"));
     assert!(text.contains("intervals.csv: No space left on device"), "{text}");

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::merge::ClusterInterval;
 
 /// One row; the field names are the heading.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Row {
     phase: &'static str,
     t_s: f64,
@@ -51,34 +51,70 @@ struct Row {
     errors: String,
 }
 
-/// Writes rows.
+/// Writes rows, the last one when its length is known.
 pub struct IntervalTable<W: Write> {
     csv: csv::Writer<W>,
     length: Duration,
+    last: Option<Row>,
+}
+
+/// How long each phase really lasted.
+#[derive(Clone, Copy, Debug)]
+pub struct Lasted {
+    /// The warm-up.
+    pub warmup: Duration,
+    /// The measured part, to the end of its last transaction.
+    pub measured: Duration,
 }
 
 impl<W: Write> IntervalTable<W> {
     /// Writes to `out`; the heading comes with the first row.
     pub fn new(out: W, length: Duration) -> Self {
-        Self { csv: csv::Writer::from_writer(out), length }
+        Self { csv: csv::Writer::from_writer(out), length, last: None }
     }
 
-    /// Writes the next interval, through to the file.
+    /// Takes the next interval and writes the one before it, through to the file.
     ///
     /// # Errors
     /// The writer fails.
     pub fn record(&mut self, ready: &ClusterInterval) -> io::Result<()> {
-        self.csv.serialize(row(ready, self.length))?;
+        match self.last.replace(row(ready, self.length)) {
+            Some(whole) => self.write(&whole),
+            None => Ok(()),
+        }
+    }
+
+    fn write(&mut self, row: &Row) -> io::Result<()> {
+        self.csv.serialize(row)?;
         self.csv.flush()
     }
 
-    /// The writer.
+    /// Writes the last row, which is as long as its phase goes on in it, and returns the writer.
     ///
     /// # Errors
     /// The writer fails.
-    pub fn finish(self) -> io::Result<W> {
+    pub fn finish(mut self, lasted: Lasted) -> io::Result<W> {
+        if let Some(mut last) = self.last.take() {
+            last.end_at(lasted);
+            self.write(&last)?;
+        }
         self.csv.into_inner().map_err(csv::IntoInnerError::into_error)
     }
+}
+
+impl Row {
+    fn end_at(&mut self, lasted: Lasted) {
+        let phase = if self.phase == "warmup" { lasted.warmup } else { lasted.measured };
+        self.width_s = shortened(self.t_s, self.width_s, phase);
+        self.tps = self.transactions as f64 / self.width_s;
+    }
+}
+
+/// Length of the part of a stretch of time that lies before the end of its phase; the whole of it where the phase
+/// ended before or after.
+pub(super) fn shortened(t_s: f64, width_s: f64, phase: Duration) -> f64 {
+    let left = phase.as_secs_f64() - t_s;
+    if left > 0.0 && left < width_s { left } else { width_s }
 }
 
 fn row(ready: &ClusterInterval, length: Duration) -> Row {

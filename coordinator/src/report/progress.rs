@@ -99,13 +99,11 @@ impl Progress {
         line
     }
 
-    /// Past the planned end only what still runs is shown, as pgbench stops with its last client.
+    /// Where no client is at work any more an interval is not whole, but for the one that ends when it was
+    /// planned to. pgbench stops with its last client, too.
     fn is_worth_a_line(&self, interval: &Interval, end: Duration) -> bool {
-        let within = match interval.phase {
-            Phase::Warmup => true,
-            Phase::Measure => self.planned.is_some_and(|planned| end <= planned),
-        };
-        within || interval.clients + interval.disconnected > 0
+        let planned = interval.phase == Phase::Measure && self.planned == Some(end);
+        planned || interval.clients + interval.disconnected > 0
     }
 
     fn line(&self, ready: &ClusterInterval, end: Duration) -> String {

@@ -16,6 +16,7 @@ use pgsurge_common::stats::{
 };
 
 use super::evidence;
+use super::intervals::Lasted;
 use super::timeline::TimelineEntry;
 use crate::logs::Collected;
 use crate::merge::{Mismatch, Missing};
@@ -76,6 +77,13 @@ impl RunResult {
             Some(_) => 0.0,
             None => self.tps(done),
         }
+    }
+
+    /// How long each phase really lasted.
+    #[must_use]
+    pub fn lasted(&self) -> Lasted {
+        let warmup = self.merged.warmup_cut.unwrap_or(self.plan.load.warmup);
+        Lasted { warmup, measured: self.merged.duration }
     }
 
     /// From the first agent's first transaction to the last agent's, each against its due time;
@@ -301,6 +309,8 @@ pub struct Merged {
     pub errors: ErrorCounts,
     /// From the common start of the measured part to the end of its last transaction.
     pub duration: Duration,
+    /// The warm-up's length where it was cut short.
+    pub warmup_cut: Option<Duration>,
     /// Transactions that were due before the measured part and not yet begun.
     pub inherited_backlog: u64,
     /// Clients that ended before their time.

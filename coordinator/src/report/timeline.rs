@@ -1,7 +1,10 @@
 //! The measured part over time, as the summary shows it. `intervals.csv` keeps every interval.
 
+use std::time::Duration;
+
 use pgsurge_common::stats::ErrorCounts;
 
+use super::intervals::shortened;
 use crate::merge::{Timeline, TimelinePoint};
 
 /// Results of one interval, or of several where the list was coarsened.
@@ -42,6 +45,13 @@ pub struct TimelineEntry {
 }
 
 impl TimelineEntry {
+    /// Shortens the last entry to what lies before the end of the measured part.
+    pub fn end_at(entries: &mut [Self], measured: Duration) {
+        if let Some(last) = entries.last_mut() {
+            last.width_s = shortened(last.t_s, last.width_s, measured);
+        }
+    }
+
     /// The entries of a merged timeline.
     #[must_use]
     pub fn list(timeline: &Timeline) -> Vec<Self> {

@@ -23,6 +23,8 @@ pub struct RunOutcome {
     pub started: Instant,
     /// Instants that were named until all agents took one.
     pub start_attempts: u32,
+    /// From the common start to the moment at which load was told to end before its time, if it was.
+    pub stopped_after: Option<Duration>,
     /// How often the user interrupted: 0 is a run that went to its end.
     pub interrupts: u8,
     /// A client met what ends the whole run.

@@ -50,6 +50,37 @@ fn a_run_that_may_do_with_fewer_sessions_says_how_many_it_had() {
     assert_eq!(server.counts().committed, 25);
 }
 
+/// A limit does not change by waiting for it.
+#[test]
+fn fewer_sessions_are_not_waited_for_where_the_server_stays_full() {
+    let server = cramped();
+    let arguments = ["-c", "8", "-t", "5", "-S", "-n", "--connect-wait", "600", &server.uri()];
+    let mut run = Run::local(&arguments);
+    run.command.arg("--allow-fewer-clients");
+    let report = run.finish(PATIENCE).expect_code(0);
+    assert_eq!(report.summary()["connections"]["obtained"], 5);
+}
+
+#[test]
+fn the_last_interval_is_as_long_as_there_was_work_in_it() {
+    let server = FakeServer::start(Behaviour::fixed(Duration::from_millis(20)));
+    let report = Run::local(&["-t", "65", "-S", "-n", &server.uri()]).finish(PATIENCE);
+    let report = report.expect_code(0);
+    assert_adds_up(&report);
+    let widths = report.measured("width_s");
+    let widths: Vec<f64> = widths.iter().map(|width| width.parse().unwrap()).collect();
+    let (last, whole) = widths.split_last().unwrap();
+    assert!(
+        !whole.is_empty() && whole.iter().all(|width| (width - 1.0).abs() < 1e-9),
+        "{widths:?}"
+    );
+    let measured = report.figure("/totals/duration_s");
+    assert!((widths.iter().sum::<f64>() - measured).abs() < 1e-6, "{widths:?} of {measured} s");
+    let summary = report.summary();
+    let shown = summary["intervals"].as_array().unwrap().last().unwrap()["width_s"].as_f64();
+    assert!((shown.unwrap() - last).abs() < 1e-6, "{shown:?}");
+}
+
 #[test]
 fn a_client_that_meets_an_error_ends_and_the_others_finish() {
     let _turn = turn::take();

@@ -3,13 +3,15 @@
 
 use std::io::Write;
 use std::net::TcpListener;
+use std::time::Duration;
 
 use pgsurge_tests::cluster::{Cluster, Run, free_address, pgsurge};
+use pgsurge_tests::fake_server::{Behaviour, FakeServer};
 use pgsurge_tests::postgres::Settings;
 use pgsurge_tests::process::{Running, eventually};
 use rustix::process::Signal;
 
-use super::fixture::{PATIENCE, World};
+use super::fixture::{PATIENCE, World, assert_adds_up};
 
 /// Statements of this run for minutes unless somebody cancels them.
 const SLEEP: &str = "select pg_sleep(600);\n";
@@ -113,4 +115,22 @@ fn an_interrupt_ends_the_wait_for_a_server_that_does_not_answer() {
         process.signal(Signal::INT);
         let _ = process.wait(PATIENCE).expect_code(130);
     }
+}
+#[test]
+fn a_warm_up_that_is_interrupted_shows_the_length_it_had() {
+    let server = FakeServer::start(Behaviour::fixed(Duration::from_millis(3)));
+    let run = Run::local(&["-S", "-n", "-P", "1", "--warmup", "600", "-T", "600", &server.uri()]);
+    let run = run.start();
+    run.process.wait_for_stderr("warm-up: 2.0 s", PATIENCE);
+    run.process.signal(Signal::INT);
+    let report = run.finish(PATIENCE).expect_code(130);
+    assert_adds_up(&report);
+    let line = report.finished.stdout.lines().find_map(|line| line.strip_prefix("warm-up "));
+    let seconds = line.unwrap().split_whitespace().next().unwrap().parse::<f64>().unwrap();
+    assert!((2.0..300.0).contains(&seconds), "{}", report.finished);
+    assert!(line.unwrap().contains(" s of 600 s with "), "{}", report.finished);
+    // The last second was none, so nothing is said of it.
+    assert!(!report.finished.stderr.contains(" 0 clients"), "{}", report.finished);
+    assert!(report.findings().contains(&"no-transactions".to_owned()), "{:?}", report.findings());
+    assert!(report.findings().contains(&"cut-short".to_owned()), "{:?}", report.findings());
 }

@@ -65,7 +65,8 @@ pub async fn run(
     connection: &ConnectionArgs,
     surroundings: Surroundings,
 ) -> Result<ExitCode> {
-    match execute(args, connection, surroundings).await {
+    // Boxed: this future holds all that a run needs on its way.
+    match Box::pin(execute(args, connection, surroundings)).await {
         Err(error) if matches!(error.downcast_ref(), Some(RunError::Interrupted)) => {
             tell::line(&error);
             Ok(ExitCode::Interrupted)
@@ -125,7 +126,12 @@ async fn execute(
     let aborted = outcome.aborted.clone();
     let after = counters_after(&plan.target, &observed, &interrupts).await;
     let sessions = result::sessions(&outcome);
-    let figures = after.map(|after| Figures::between(&observed.before, &after, sessions));
+    let figures = match result::several_servers(&plan.target, &outcome) {
+        Some(reason) => Err(reason),
+        None => after
+            .map(|after| Figures::between(&observed.before, &after, sessions))
+            .map_err(|error| format!("could not be read: {error}")),
+    };
     let server = result::server(observed.facts, observed.tables, figures);
     let found = result::Found {
         plan: &plan,

@@ -1,13 +1,16 @@
 //! Hands what the rooms know of a run to the report, which puts it together. Pure.
 
+use std::collections::BTreeSet;
+
 use pgsurge_common::ids::AgentId;
 use pgsurge_common::plan::split::Share;
 use pgsurge_common::plan::{Plan, plan_digest, workload_digest};
 use pgsurge_common::script::Program;
 use pgsurge_common::stats::Counts;
+use pgsurge_common::target::Target;
 
 use super::watch::Watched;
-use crate::observe::{Facts, Figures, Tables, TargetError};
+use crate::observe::{Facts, Figures, Tables};
 use crate::report::{
     AgentPart, Clock, Digests, Lost, Options, Parts, RunResult, ServerCount, ServerResult, Span,
     Status,
@@ -36,6 +39,7 @@ impl Found<'_> {
             options,
             started: watched.started,
             status: status(&outcome),
+            stopped_after: outcome.stopped_after,
             connections: {
                 // Sessions that were opened anew for clients of lost agents are no more clients.
                 let beginning = outcome.agents.iter().filter(|agent| agent.took_over.is_none());
@@ -56,16 +60,26 @@ pub fn sessions(outcome: &RunOutcome) -> u64 {
     totals.map(|t| opened(&t.measured) + opened(&t.warmup) + u64::from(t.connect.obtained)).sum()
 }
 
+/// Why the server whose counters were read may not be the one that had the load.
+pub fn several_servers(target: &Target, outcome: &RunOutcome) -> Option<String> {
+    if target.load_balance {
+        return Some("load_balance_hosts=random may spread the sessions over servers".into());
+    }
+    let identities = outcome.agents.iter().map(|agent| &agent.ready.connect.server_identity);
+    let different: BTreeSet<_> = identities.flatten().collect();
+    (different.len() > 1).then(|| "the agents reached different servers".into())
+}
+
 /// What was seen of the target; counters that could not be read are not checkable.
 pub fn server(
     facts: Facts,
     tables: Option<Tables>,
-    figures: Result<Figures, TargetError>,
+    figures: Result<Figures, String>,
 ) -> ServerResult {
     let (commits, history_rows) = match figures {
         Ok(figures) => (figures.commits, figures.history_rows),
-        Err(error) => {
-            let unread = ServerCount::NotCheckable(format!("could not be read: {error}"));
+        Err(reason) => {
+            let unread = ServerCount::NotCheckable(reason);
             (unread.clone(), unread)
         }
     };

@@ -243,7 +243,7 @@ impl Folder {
             let end = |name: &str, end: io::Result<()>| {
                 end.map_err(|error| (self.path().join(name), error))
             };
-            end("intervals.csv", intervals.finish().and_then(|file| file.sync_all()))?;
+            end("intervals.csv", intervals.finish(run.lasted()).and_then(|file| file.sync_all()))?;
             let latency = latency.finish().into_inner().map_err(io::IntoInnerError::into_error);
             end("latency.hlog", latency.and_then(|file| file.sync_all()))?;
         }

@@ -29,6 +29,8 @@ impl Driver {
                 self.seat(agent).handle.command(agent, Command::CallOff { attempt });
             }
             Action::Stop(part, stop) => {
+                let now = now(&self.seats);
+                self.stopped.get_or_insert(now);
                 self.seat(part).handle.command(part, Command::Stop(stop));
             }
             Action::Join { part, attempt, after } => self.join(part, attempt, after).await,

@@ -67,6 +67,9 @@ impl Driver {
             merged: merger.finish(),
             started: Instant::now().checked_sub(elapsed).unwrap_or_else(Instant::now),
             start_attempts: self.attempts,
+            stopped_after: self
+                .stopped
+                .map(|at| at.saturating_sub(self.started.unwrap_or_default())),
             interrupts: self.machine.interrupts(),
             aborted: self.aborted.take(),
             cut_short: any_gone && fail,

@@ -81,6 +81,8 @@ struct Driver {
     merger: Option<Merger>,
     ending: Option<Ending>,
     started: Option<Duration>,
+    /// When load was first told to end.
+    stopped: Option<Duration>,
     attempts: u32,
     aborted: Option<Aborted>,
 }
@@ -159,6 +161,7 @@ impl Driver {
             sender: events,
             ending: None,
             started: None,
+            stopped: None,
             attempts: 0,
             aborted: None,
         }

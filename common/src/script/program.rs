@@ -97,6 +97,12 @@ impl Program {
 }
 
 impl Script {
+    /// Fails where one script, whatever it is combined with, is no script.
+    pub fn check(source: &ScriptSource) -> Result<(), ScriptError> {
+        let mut names = Names::default();
+        Compiler { names: &mut names, statements: &mut 0 }.script(source).map(drop)
+    }
+
     /// As reports name it.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -116,6 +116,7 @@ pub fn builtin_list() -> String {
     for Builtin { name, description, .. } in BUILTINS {
         let _ = writeln!(list, "  {name:>13}: {description}");
     }
+    list.push('\n');
     list
 }
 

@@ -12,6 +12,7 @@ mod tls;
 use std::time::Duration;
 
 use pgsurge_common::plan::{End, Log, Protocol, ScriptSource};
+use pgsurge_common::script::parse_define;
 use pgsurge_common::wording::counted;
 
 pub use cluster::{ClusterArgs, Format, listen_address};
@@ -19,6 +20,7 @@ pub use cluster::{ClusterArgs, Format, listen_address};
 pub use seed::Seed;
 pub use tls::{CA, CERT, KEY, TlsFiles};
 
+use super::init::InitArgs;
 use super::read::{CommandLine, Given};
 use super::table::Group;
 use super::usage::UsageError;
@@ -94,16 +96,28 @@ impl BenchArgs {
     ) -> Result<Self, UsageError> {
         let mut collected =
             Collected::new(Seed::initial(variable("PGBENCH_RANDOM_SEED").as_deref())?);
+        // What belongs to the other mode is only looked at, for its value is judged before its place.
+        let mut init = InitArgs::default();
         for given in &line.given {
-            let known = collected.option(given).map_err(|error| given.blame(error))?;
-            debug_assert!(known || given.opt.group != Group::Cluster, "{}", given.opt.long);
+            let judged = match given.opt.group {
+                Group::Init => init.option(given),
+                _ => collected.option(given),
+            };
+            judged.map_err(|error| given.blame(error))?;
         }
+        line.readable()?;
         if line.given.iter().any(|given| given.opt.group == Group::Init) {
             return Err(UsageError::new(
                 "some of the specified options cannot be used in benchmarking mode",
             ));
         }
         collected.finish().map_err(|error| line.blame(error))
+    }
+
+    /// Judges the values of options one by one, for a command line of the other mode.
+    pub fn checker() -> impl FnMut(&Given) -> Result<(), UsageError> {
+        let mut collected = Collected::new(Seed::fixed(0));
+        move |given| collected.option(given)
     }
 }
 
@@ -137,11 +151,13 @@ impl Collected {
         Self { args, transactions: None, time: None, log: log::LogArgs::default() }
     }
 
-    fn option(&mut self, given: &Given) -> Result<bool, UsageError> {
-        Ok(self.workload_option(given)?
+    fn option(&mut self, given: &Given) -> Result<(), UsageError> {
+        let known = self.workload_option(given)?
             || self.load_option(given)?
             || self.log.option(given)?
-            || self.args.cluster.option(given)?)
+            || self.args.cluster.option(given)?;
+        debug_assert!(known || given.opt.group != Group::Cluster, "{}", given.opt.long);
+        Ok(())
     }
 
     /// Options that say what is executed; `false` if the option is not one of them.
@@ -269,12 +285,7 @@ fn protocol(value: &str) -> Result<Protocol, UsageError> {
 }
 
 fn definition(value: &str) -> Result<(String, String), UsageError> {
-    match value.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        _ => Err(UsageError::new(format!("invalid variable definition: \"{value}\""))),
-    }
+    parse_define(value).map_err(|error| UsageError::new(error.to_string()))
 }
 
 /// `--max-tries`: 0 is unlimited, negative is refused, trailing garbage is ignored as pgbench does.
@@ -293,9 +304,7 @@ mod tests {
 
     fn fold(args: &str) -> Result<BenchArgs, String> {
         let args = args.split_terminator(' ').map(std::ffi::OsString::from);
-        CommandLine::read(args, |_| None)
-            .and_then(|line| BenchArgs::fold(&line, |_| None))
-            .map_err(|e| e.to_string())
+        BenchArgs::fold(&CommandLine::read(args, |_| None), |_| None).map_err(|e| e.to_string())
     }
 
     #[test]
@@ -355,6 +364,8 @@ mod tests {
             ("-t 3 -T 3", "specify either a number of transactions (-t) or a duration (-T)"),
             ("--define foobla", "invalid variable definition: \"foobla\""),
             ("--define x=", "invalid variable definition: \"x=\""),
+            ("--define 1x=1", "option: invalid variable name: \"1x\""),
+            ("-c x --nonsense", "invalid value \"x\" for option -c/--client"),
             ("--progress=0", "-P/--progress must be in range 1..2147483647"),
             ("-M no-such-mode", "invalid query mode (-M): \"no-such-mode\""),
             ("--rate=0.0", "invalid rate limit: \"0.0\""),

@@ -79,10 +79,9 @@ impl From<InitArgs> for Options {
     }
 }
 
-impl InitArgs {
-    /// Folds a command line that asks for initialization.
-    pub fn fold(line: &CommandLine) -> Result<Self, UsageError> {
-        let mut args = Self {
+impl Default for InitArgs {
+    fn default() -> Self {
+        Self {
             steps: "dtgvp".to_owned(),
             scale: 1,
             fillfactor: 100,
@@ -92,19 +91,34 @@ impl InitArgs {
             hash: false,
             tablespace: None,
             index_tablespace: None,
-        };
+        }
+    }
+}
+
+impl InitArgs {
+    /// Folds a command line that asks for initialization. `bench` checks the values of options of the other
+    /// mode: a wrong one is told before the option is said to be misplaced, as in pgbench.
+    pub fn fold(
+        line: &CommandLine,
+        mut bench: impl FnMut(&Given) -> Result<(), UsageError>,
+    ) -> Result<Self, UsageError> {
+        let mut args = Self::default();
         let (mut no_vacuum, mut foreign_keys, mut method_given) = (false, false, false);
         for given in &line.given {
             match given.opt.long {
                 "no-vacuum" => no_vacuum = true,
                 "foreign-keys" => foreign_keys = true,
                 "partition-method" => {
-                    args.hash = is_hash(&given.value).map_err(|error| given.blame(error))?;
                     method_given = true;
+                    args.option(given).map_err(|error| given.blame(error))?;
+                }
+                _ if given.opt.group == Group::Bench => {
+                    bench(given).map_err(|error| given.blame(error))?;
                 }
                 _ => args.option(given).map_err(|error| given.blame(error))?,
             }
         }
+        line.readable()?;
         let misplaced = |given: &&Given| matches!(given.opt.group, Group::Bench | Group::Cluster);
         if line.given.iter().any(|given| misplaced(&given)) {
             return Err(UsageError::new(
@@ -125,7 +139,8 @@ impl InitArgs {
         Ok(args)
     }
 
-    fn option(&mut self, given: &Given) -> Result<(), UsageError> {
+    /// Takes one option in, if it is one of initialization.
+    pub fn option(&mut self, given: &Given) -> Result<(), UsageError> {
         let (opt, value) = (given.opt, given.value.as_str());
         let within = |low, high| {
             integer(opt, value, low..=high)
@@ -137,6 +152,7 @@ impl InitArgs {
             "fillfactor" => self.fillfactor = within(10, 100)?,
             "partitions" => self.partitions = within(0, i64::from(i32::MAX))?,
             "quiet" => self.quiet = true,
+            "partition-method" => self.hash = is_hash(value)?,
             "unlogged-tables" => self.unlogged = true,
             "tablespace" => self.tablespace = Some(value.to_owned()),
             "index-tablespace" => self.index_tablespace = Some(value.to_owned()),
@@ -174,9 +190,7 @@ mod tests {
 
     fn fold(args: &str) -> Result<InitArgs, String> {
         let args = args.split_terminator(' ').map(std::ffi::OsString::from);
-        CommandLine::read(args, |_| None)
-            .and_then(|line| InitArgs::fold(&line))
-            .map_err(|e| e.to_string())
+        InitArgs::fold(&CommandLine::read(args, |_| None), |_| Ok(())).map_err(|e| e.to_string())
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn pgbench(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Invocation, UsageError> {
     let initialize = (mode == Some(Mode::Init)).then(|| OsString::from("--initialize"));
-    let line = CommandLine::read(initialize.into_iter().chain(args), &variable)?;
+    let line = CommandLine::read(initialize.into_iter().chain(args), &variable);
     if line.help {
         let mut command = mode.map_or_else(help::program, help::subcommand);
         return Ok(Invocation::Show(command.render_help().to_string()));
@@ -91,7 +91,7 @@ fn pgbench(
     }
     let verbosity = if line.has("debug") { Verbosity::Debug } else { Verbosity::Normal };
     if line.has("initialize") {
-        let args = InitArgs::fold(&line)?;
+        let args = InitArgs::fold(&line, BenchArgs::checker())?;
         return Ok(Invocation::Init(args, ConnectionArgs::of(&line)?, verbosity));
     }
     let args = BenchArgs::fold(&line, variable)?;
@@ -104,8 +104,7 @@ fn script_text(line: &CommandLine) -> Result<Option<String>, UsageError> {
         match (given.opt.long, given.value.as_str()) {
             ("builtin", "list") => return Ok(Some(builtin_list())),
             ("show-script", name) => {
-                let script =
-                    find_builtin(name).map_err(|e| UsageError::new(e.to_string().trim_end()))?;
+                let script = find_builtin(name).map_err(|e| UsageError::new(e.to_string()))?;
                 return Ok(Some(script.shown()));
             }
             _ => {}

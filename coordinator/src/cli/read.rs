@@ -42,17 +42,19 @@ pub struct CommandLine {
     pub help: bool,
     /// `--version` or `-V` was there.
     pub version: bool,
+    trouble: Option<UsageError>,
 }
 
 impl CommandLine {
     /// Reads arguments (without the program's name) and then `PGSURGE_*` variables for the options of
-    /// the mode that the arguments choose.
+    /// the mode that the arguments choose. What cannot be read ends the reading and is kept for
+    /// [`CommandLine::readable`]: what stands before it counts first, as in pgbench.
     pub fn read(
         args: impl IntoIterator<Item = OsString>,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, UsageError> {
+    ) -> Self {
         let mut line = Self::default();
-        line.read_arguments(args)?;
+        line.trouble = line.read_arguments(args).err();
         let init = line.has("initialize");
         let from_environment = OPTIONS
             .iter()
@@ -67,7 +69,12 @@ impl CommandLine {
             .map(|(opt, value)| Given { opt, value, from_variable: true })
             .collect::<Vec<_>>();
         line.given.splice(0..0, from_environment);
-        Ok(line)
+        line
+    }
+
+    /// Fails with what could not be read, if anything.
+    pub fn readable(&self) -> Result<(), UsageError> {
+        self.trouble.clone().map_or(Ok(()), Err)
     }
 
     /// Whether an option was given, by its long name.
@@ -93,6 +100,7 @@ impl CommandLine {
     ) -> Result<(), UsageError> {
         let mut parser = Parser::from_args(args);
         while let Some(arg) = parser.next().map_err(|e| unexpected(&e))? {
+            let mut long = false;
             let opt = match arg {
                 Arg::Value(value) => {
                     self.operands.push(utf8(value)?);
@@ -109,13 +117,13 @@ impl CommandLine {
                 Arg::Short(letter) => table::by_short(letter).ok_or_else(|| {
                     UsageError::new(format!("invalid option -- '{letter}'")).try_help()
                 })?,
-                Arg::Long(name) => one_of(name)?,
+                Arg::Long(name) => {
+                    long = true;
+                    one_of(name)?
+                }
             };
             let value = match opt.value {
-                Some(_) => utf8(parser.value().map_err(|_| {
-                    UsageError::new(format!("option '{}' requires an argument", opt.label()))
-                        .try_help()
-                })?)?,
+                Some(_) => utf8(parser.value().map_err(|_| without_value(opt, long))?)?,
                 None => String::new(),
             };
             self.given.push(Given { opt, value, from_variable: false });
@@ -156,6 +164,15 @@ fn one_of(name: &str) -> Result<&'static Opt, UsageError> {
     }
 }
 
+/// getopt's words: one form for long names, another for letters.
+fn without_value(opt: &Opt, long: bool) -> UsageError {
+    let text = match opt.short {
+        Some(letter) if !long => format!("option requires an argument -- '{letter}'"),
+        _ => format!("option '--{}' requires an argument", opt.long),
+    };
+    UsageError::new(text).try_help()
+}
+
 fn unexpected(error: &lexopt::Error) -> UsageError {
     match error {
         lexopt::Error::UnexpectedValue { option, .. } => {
@@ -176,7 +193,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn read(args: &[&str]) -> Result<CommandLine, UsageError> {
+    fn read(args: &[&str]) -> CommandLine {
         CommandLine::read(args.iter().map(OsString::from), |_| None)
     }
 
@@ -186,7 +203,7 @@ mod tests {
 
     #[test]
     fn options_keep_their_order_among_operands() {
-        let line = read(&["-nSc10", "db", "--time=5", "--cl", "3", "-b", "-x", "more"]).unwrap();
+        let line = read(&["-nSc10", "db", "--time=5", "--cl", "3", "-b", "-x", "more"]);
         assert_eq!(
             shown(&line),
             ["no-vacuum=", "select-only=", "client=10", "time=5", "client=3", "builtin=-x"]
@@ -199,11 +216,12 @@ mod tests {
         for (args, message) in [
             (&["--nosuch"][..], "unrecognized option '--nosuch'"),
             (&["-y"], "invalid option -- 'y'"),
-            (&["-c"], "option '-c/--client' requires an argument"),
+            (&["-c"], "option requires an argument -- 'c'"),
+            (&["--cl"], "option '--client' requires an argument"),
             (&["--quiet=1"], "option '--quiet' doesn't allow an argument"),
             (&["--pro", "1"], "option '--pro' is ambiguous"),
         ] {
-            let error = read(args).unwrap_err().to_string();
+            let error = read(args).readable().unwrap_err().to_string();
             assert!(error.contains(message), "{args:?}: {error}");
             assert!(error.contains("--help"), "{args:?}: {error}");
         }
@@ -218,7 +236,7 @@ mod tests {
             _ => None,
         };
         let args = ["-S", "-t", "1", "-D", "b=2"].map(OsString::from);
-        let line = CommandLine::read(args, variable).unwrap();
+        let line = CommandLine::read(args, variable);
         assert_eq!(
             shown(&line),
             ["client=7", "define=a=1", "select-only=", "transactions=1", "define=b=2"]
@@ -233,9 +251,9 @@ mod tests {
             "PGSURGE_INSECURE" => Some("off".to_owned()),
             _ => None,
         };
-        let line = CommandLine::read(["-c", "9"].map(OsString::from), variable).unwrap();
+        let line = CommandLine::read(["-c", "9"].map(OsString::from), variable);
         assert_eq!(shown(&line), ["client=9"]);
-        let line = CommandLine::read(["-i"].map(OsString::from), variable).unwrap();
+        let line = CommandLine::read(["-i"].map(OsString::from), variable);
         assert_eq!(shown(&line), ["quiet=", "initialize="].map(|s| s.replace("quiet=", "quiet=1")));
     }
 }

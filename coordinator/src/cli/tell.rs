@@ -15,13 +15,13 @@ pub fn warning(text: &dyn Display) {
 }
 
 /// What ended the program: the whole chain of reasons in one line, then the lines that help, which
-/// begin with `detail: ` or `hint: `.
+/// begin with `detail: `, `error: ` or `hint: `.
 pub fn error(error: &anyhow::Error) {
     let text = format!("{error:#}");
     let mut lines = text.lines();
     line(&format_args!("error: {}", lines.next().unwrap_or_default()));
     for more in lines {
-        if more.starts_with("detail: ") || more.starts_with("hint: ") {
+        if ["detail: ", "error: ", "hint: "].iter().any(|start| more.starts_with(start)) {
             line(&more);
         } else {
             let _ = writeln!(io::stderr(), "{more}");

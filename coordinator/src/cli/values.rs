@@ -9,6 +9,8 @@ use super::usage::UsageError;
 /// A strict decimal integer within a range; trailing blanks are allowed, as in pgbench.
 pub fn integer(opt: &Opt, value: &str, range: RangeInclusive<i64>) -> Result<i64, UsageError> {
     let digits = value.trim_start().trim_end();
+    // Nothing at all is 0 for C's strtol.
+    let digits = if value.is_empty() { "0" } else { digits };
     let number: i128 = digits.parse().map_err(|_| {
         UsageError::new(format!("invalid value \"{value}\" for option {}", opt.label()))
     })?;
@@ -110,6 +112,23 @@ pub fn atof(text: &str) -> f64 {
     0.0
 }
 
+/// C's `strtoul` for a whole string: a minus sign counts down from the highest number, and what is too high
+/// is the highest.
+#[must_use]
+pub fn strtoul(text: &str) -> Option<u64> {
+    let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
+    let negative = text.starts_with('-');
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    match digits.parse::<u64>() {
+        Ok(number) if negative => Some(number.wrapping_neg()),
+        Ok(number) => Some(number),
+        Err(_) => Some(u64::MAX),
+    }
+}
+
 /// C's `atoi`: the longest integer prefix, 0 if there is none; saturates.
 #[must_use]
 pub fn atoi(text: &str) -> i64 {
@@ -136,7 +155,8 @@ mod tests {
         assert_eq!(count(opt, "12 ").unwrap(), 12);
         for (value, message) in [
             ("three", "invalid value \"three\" for option -c/--client"),
-            ("", "invalid value \"\" for option -c/--client"),
+            ("", "-c/--client must be in range 1..2147483647"),
+            (" ", "invalid value \" \" for option -c/--client"),
             ("0", "-c/--client must be in range 1..2147483647"),
             ("99999999999999999999", "-c/--client must be in range 1..2147483647"),
         ] {
@@ -157,6 +177,16 @@ mod tests {
             ("-", 0.0),
         ] {
             assert!((atof(text) - number).abs() < f64::EPSILON, "{text}");
+        }
+        for (text, number) in [
+            ("-1", Some(u64::MAX)),
+            (" +7", Some(7)),
+            ("18446744073709551616", Some(u64::MAX)),
+            ("7 ", None),
+            ("-", None),
+            ("", None),
+        ] {
+            assert_eq!(strtoul(text), number, "{text}");
         }
         for (text, number) in [("12x", 12), ("-3", -3), ("x", 0), ("+", 0), ("", 0)] {
             assert_eq!(atoi(text), number, "{text}");

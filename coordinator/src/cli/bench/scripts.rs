@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 
 use pgsurge_common::plan::ScriptSource;
+use pgsurge_common::script::Script;
 use pgsurge_common::workload::{ScriptChoice, Weighted, find_builtin};
 
 use crate::cli::usage::UsageError;
@@ -14,7 +15,7 @@ const LARGEST: u64 = 1 << 20;
 /// `-b NAME[@W]`.
 pub fn builtin(argument: &str) -> Result<ScriptSource, UsageError> {
     let Weighted { name, weight } = weighted(argument)?;
-    Ok(find_builtin(&name).map_err(|e| UsageError::new(e.to_string().trim_end()))?.source(weight))
+    Ok(find_builtin(&name).map_err(|e| UsageError::new(e.to_string()))?.source(weight))
 }
 
 /// `-f FILE[@W]`; `-` is standard input.
@@ -22,7 +23,10 @@ pub fn file(argument: &str) -> Result<ScriptSource, UsageError> {
     let Weighted { name, weight } = weighted(argument)?;
     let text = read(&name)
         .map_err(|e| UsageError::new(format!("could not open file \"{name}\": {}", plain(&e))))?;
-    Ok(ScriptSource { name, text, weight, builtin: false })
+    let source = ScriptSource { name, text, weight, builtin: false };
+    // Compiled with the others later; what is wrong with it is told before later options are looked at.
+    Script::check(&source).map_err(|e| UsageError::new(e.to_string()))?;
+    Ok(source)
 }
 
 /// Checks all weights together.

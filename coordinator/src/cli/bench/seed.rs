@@ -1,9 +1,11 @@
-//! `--random-seed`: `time`, `rand` or an unsigned 64-bit number, also from `PGBENCH_RANDOM_SEED`.
+//! `--random-seed`: `time`, `rand` or an unsigned 64-bit number, read as C reads it, also from
+//! `PGBENCH_RANDOM_SEED`.
 
 use std::io::Read;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::cli::usage::UsageError;
+use crate::cli::values::strtoul;
 
 /// The seed of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,12 @@ impl Seed {
         }
     }
 
+    /// A seed that nobody is told.
+    #[must_use]
+    pub const fn fixed(value: u64) -> Self {
+        Self { value, announced: false }
+    }
+
     /// The seed that `--random-seed` names.
     pub fn from_option(text: &str) -> Result<Self, UsageError> {
         Self::parse(text, "--random-seed option")
@@ -32,10 +40,10 @@ impl Seed {
         let value = match text {
             "time" => from_clock(),
             "rand" => from_system()?,
-            digits => digits.parse().map_err(|_| {
+            digits => strtoul(digits).ok_or_else(|| {
                 UsageError::new(format!("unrecognized random seed option \"{digits}\""))
                     .detail("Expecting an unsigned integer, \"time\" or \"rand\".")
-                    .detail(format!("error while setting random seed from {origin}"))
+                    .then(format!("error while setting random seed from {origin}"))
             })?,
         };
         Ok(Self { value, announced: true })
@@ -71,6 +79,6 @@ mod tests {
         for gist in ["unrecognized random seed option \"one\"", "Expecting", "--random-seed"] {
             assert!(error.contains(gist), "{error}");
         }
-        assert!(Seed::initial(Some("-1")).is_err());
+        assert!(Seed::initial(Some("1.5")).is_err());
     }
 }

@@ -258,10 +258,9 @@ impl Connection {
     }
 
     /// Says good-bye and closes, as far as the socket takes it at once: a server that reads no more must
-    /// not hold anybody up. How it takes the end is not waited for.
+    /// not hold anybody up. How it takes the end is not waited for. What is still to be written goes first,
+    /// as with libpq.
     pub async fn close(mut self) {
-        self.out.clear();
-        self.sent = 0;
         frontend::terminate(&mut self.out);
         poll_fn(|cx| {
             // Whether the server still listens does not matter: the session ends either way.

@@ -148,38 +148,50 @@ impl fmt::Display for ServerError {
     }
 }
 
-/// Longest part of a line that is shown around an error's position, in characters.
+/// Longest part of a line that is shown around an error's position, in characters, as in libpq.
 const LINE_WIDTH: usize = 60;
+
+/// How much of a longer line is shown to the right of the position at least.
+const RIGHT_OF_IT: usize = 10;
 
 /// Appends the line of `query` that holds the character `position` (from 1), with a caret under it.
 fn point_at(text: &mut String, query: &str, position: usize) {
-    let mut passed = 0;
     let target = position.saturating_sub(1);
-    for (line_number, line) in (1..).zip(query.split('\n')) {
-        let length = line.chars().count();
-        if target <= passed + length {
-            let column = target - passed;
-            let skip = if length <= LINE_WIDTH {
-                0
-            } else {
-                column.saturating_sub(LINE_WIDTH / 2).min(length - LINE_WIDTH)
-            };
-            let shown: String = line
-                .chars()
-                .skip(skip)
-                .take(LINE_WIDTH)
-                .map(|c| if c == '\t' || c == '\r' { ' ' } else { c })
-                .collect();
-            let before = if skip > 0 { "..." } else { "" };
-            let after = if skip + LINE_WIDTH < length { "..." } else { "" };
-            let label = format!("LINE {line_number}: {before}");
-            let _ = write!(text, "\n{label}{shown}{after}\n");
-            text.extend(std::iter::repeat_n(' ', label.chars().count() + column - skip));
-            text.push('^');
-            return;
+    let chars: Vec<char> = query.chars().collect();
+    let Some((number, line, column)) = line_of(&chars, target) else { return };
+    // Cut on the right if the position stays visible, else on both sides.
+    let end = if line.len() <= LINE_WIDTH {
+        line.len()
+    } else if column + RIGHT_OF_IT <= LINE_WIDTH {
+        LINE_WIDTH
+    } else {
+        line.len().min(column + RIGHT_OF_IT)
+    };
+    let begin = end.saturating_sub(LINE_WIDTH);
+    let before = if begin > 0 { "..." } else { "" };
+    let after = if end < line.len() { "..." } else { "" };
+    let shown: String = line[begin..end].iter().map(|&c| if c == '\t' { ' ' } else { c }).collect();
+    let label = format!("LINE {number}: {before}");
+    let _ = write!(text, "\n{label}{shown}{after}\n");
+    text.extend(std::iter::repeat_n(' ', label.chars().count() + column - begin));
+    text.push('^');
+}
+
+/// The line that holds the character `target` (from 0): its number, its characters, the column of the target.
+/// A line ends with LF, CR or both.
+fn line_of(chars: &[char], target: usize) -> Option<(usize, &[char], usize)> {
+    let (mut number, mut begin) = (1, 0);
+    let mut end = chars.len();
+    for (at, c) in chars.iter().enumerate().filter(|(_, c)| matches!(c, '\r' | '\n')) {
+        if at >= target {
+            end = at;
+            break;
         }
-        passed += length + 1;
+        let second_half = *c == '\n' && at > 0 && chars[at - 1] == '\r';
+        number += usize::from(!second_half);
+        begin = at + 1;
     }
+    (target <= chars.len()).then(|| (number, &chars[begin..end], target - begin))
 }
 
 #[cfg(test)]

@@ -96,7 +96,6 @@ async fn execute(
     let logs = logs_folder(&args, folder.as_ref())?;
     let agents = unless(&interrupts, gather::agents(&args, &fleet)).await??;
     let shares = shares(&args, &plan, &agents)?;
-    announce::banner(&args, &look.facts)?;
     if !args.no_vacuum {
         look.vacuum(args.vacuum_all).await?;
     }

@@ -71,6 +71,7 @@ async fn look(
     session: &mut Session,
 ) -> Result<(Facts, Option<Tables>)> {
     let mut facts = Facts::read(session).await?;
+    announce::banner(args, &facts)?;
     let tables = read_tables(args, session, target).await?;
     facts.await_room(session, args.clients.into(), ROOM_WITHIN).await?;
     refuse_too_many_clients(args, &facts)?;
@@ -96,7 +97,7 @@ async fn read_tables(
         return Ok(None);
     }
     let tables = Tables::read(session, &target.database).await?;
-    if args.scale.is_some_and(|scale| scale != tables.scale) {
+    if args.scale.is_some() {
         announce::scale_ignored(tables.scale);
     }
     Ok(Some(tables))

@@ -5,12 +5,14 @@
 //! ([`cluster`]) and one agent's part of it ([`loading`]), real servers ([`postgres`]), a pooler before them
 //! ([`pgbouncer`]) and one whose speed is known ([`fake_server`]), what has to hold on every version
 //! ([`servers`]), what surrounds them ([`hosts`], [`proxy`], [`wall_clock`]), whose turn it is ([`turn`]), the
-//! repository as text ([`sources`]), and random inputs ([`generate`]) on which pgbench and pgsurge have to agree
-//! ([`agreement`]) or which no decoder may be harmed by ([`fuzz`]). Knows what the parts are called and
+//! repository as text ([`sources`]), pgbench as the oracle ([`differential`]), and random inputs ([`generate`]) on
+//! which pgbench and pgsurge have to agree ([`agreement`]) or which no decoder may be harmed by ([`fuzz`]). Knows
+//! what the parts are called and
 //! how they are started, never how they work inside.
 
 pub mod agreement;
 pub mod cluster;
+pub mod differential;
 pub mod fake_server;
 pub mod fuzz;
 pub mod generate;

@@ -17,7 +17,6 @@ mod memory;
 mod one_report;
 mod operating;
 mod randomness;
-mod report;
 mod secrets;
 mod tables;
 mod time;

@@ -77,9 +77,6 @@ fn of_statement(words: &[String], in_pipeline: bool) -> Option<String> {
     if text.starts_with(':') {
         return Some("takes a whole statement from a variable".into());
     }
-    if has("temp") || has("temporary") || has("pg_temp") {
-        return Some("uses temporary objects, whose removal at a session's end commits too".into());
-    }
     let control = words.iter().any(|word| CONTROL.contains(&word.as_str()));
     let compound = words.iter().rev().skip_while(|word| *word == ";").any(|word| word == ";");
     if compound && (control || has("call") || has("do") || has("vacuum")) {
@@ -167,8 +164,6 @@ mod tests {
             ("create temp table t(a int);", false, "temporary"),
             ("create function pg_temp.f() returns int return 1;", false, "temporary"),
             (":statement;", false, "variable"),
-            ("create temp table t ();", false, "temporary"),
-            ("create type pg_temp.t as enum ('a');", false, "temporary"),
             ("begin; select 1; commit;", false, "several statements"),
             ("begin;", true, "pipeline"),
         ] {

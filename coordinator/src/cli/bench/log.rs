@@ -138,9 +138,8 @@ mod tests {
 
     fn fold(args: &str) -> Result<Option<Log>, String> {
         let args = args.split(' ').map(std::ffi::OsString::from);
-        let folded = CommandLine::read(args, |_| None)
-            .and_then(|line| BenchArgs::fold(&line, |_| None))
-            .map_err(|error| error.to_string());
+        let line = CommandLine::read(args, |_| None);
+        let folded = BenchArgs::fold(&line, |_| None).map_err(|error| error.to_string());
         Ok(folded?.log)
     }
 

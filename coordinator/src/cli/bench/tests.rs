@@ -30,7 +30,7 @@ fn the_variable_behind_a_wrong_value_is_named() {
         ("PGSURGE_LEASE", "1", "detail: values of variables took part: PGSURGE_LEASE"),
     ] {
         let lookup = |name: &str| (name == variable).then(|| value.to_owned());
-        let line = CommandLine::read([], lookup).unwrap();
+        let line = CommandLine::read([], lookup);
         let error = BenchArgs::fold(&line, lookup).unwrap_err().to_string();
         assert!(error.contains(detail), "{error}");
     }

@@ -77,10 +77,12 @@ fn told(args: &CertsArgs, report: &Report) -> String {
     }
     line(String::new());
     if args.renew {
-        line(
+        let next = if report.agents.is_empty() {
+            "nothing is left to do: the coordinator takes its certificate up by itself"
+        } else {
             "next: copy the files of each agent over those on its host; nothing is to be restarted"
-                .into(),
-        );
+        };
+        line(next.to_owned());
         return text;
     }
     line(

@@ -379,8 +379,7 @@ impl Default for ServerCount {
 pub enum Status {
     /// It did.
     Complete,
-    /// It ended early for a reason of its own, such as `--exit-on-abort` or the loss of all agents, or
-    /// transactions were broken off by `--drain-timeout`.
+    /// It ended early for a reason of its own, such as `--exit-on-abort` or the loss of an agent.
     CutShort,
     /// Somebody ended it (a signal).
     Interrupted,

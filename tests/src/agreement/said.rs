@@ -61,10 +61,6 @@ impl Said {
         if old {
             messages.iter_mut().for_each(without_place);
         }
-        if *code == Some(VERDICT) {
-            messages
-                .extend(stdout.lines().filter(|line| line.contains("invalid")).map(str::to_owned));
-        }
         let mut code = *code;
         let found = stdout.lines().filter_map(|line| line.strip_prefix("  invalid: "));
         let (excused, inexcusable): (Vec<&str>, Vec<&str>) =

@@ -168,8 +168,7 @@ impl Client<'_> {
         self.has_yielded = true;
         let Some(refusal) = self.heard(reply)?.error else { return Ok(()) };
         Box::pin(self.blame_pooler(&refusal)).await?;
-        // Each statement of a pipeline has a reply of its own, whose first result this is.
-        let error = SqlError { query: 0, ..SqlError::new(&refusal, None) };
+        let error = SqlError::new(&refusal, None);
         Err(Trouble::from(Why::Sql(error)))
     }
 

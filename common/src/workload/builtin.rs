@@ -136,7 +136,7 @@ mod tests {
     fn other_names_are_refused_with_the_list() {
         let message = |name| find_builtin(name).expect_err("no such script").to_string();
         let list = "Available builtin scripts:\n      tpcb-like: <builtin: TPC-B (sort of)>\n  \
-                    simple-update: <builtin: simple update>\n    select-only: <builtin: select only>\n";
+                    simple-update: <builtin: simple update>\n    select-only: <builtin: select only>\n\n";
         let table = [
             ("s", "ambiguous builtin name: 2 builtin scripts found for prefix \"s\""),
             ("", "ambiguous builtin name: 3 builtin scripts found for prefix \"\""),

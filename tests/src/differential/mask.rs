@@ -112,6 +112,8 @@ pub fn logs(logs: &[(String, String)]) -> Vec<String> {
 fn neutral(line: &str) -> String {
     for name in ["pgbench", "pgsurge"] {
         if let Some(rest) = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")) {
+            // Minor versions of before August 2026 call the option wrongly.
+            let rest = rest.replace("-c/--clients", "-c/--client");
             return rest.replace(&format!("\"{name} "), "\"TOOL ");
         }
     }

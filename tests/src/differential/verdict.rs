@@ -37,17 +37,19 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn compare(&mut self, line: usize, oracle: &Outcome, (side, ours): (Side, &Outcome)) {
+    fn compare(&mut self, line: usize, oracle: &Outcome, (side, run): (Side, &Outcome)) {
         for aspect in Aspect::ALL {
             let theirs = self.view(aspect, line, (Side::Pgbench, oracle));
-            let ours = self.view(aspect, line, (side, ours));
+            let ours = self.view(aspect, line, (side, run));
             if theirs == ours {
                 continue;
             }
             self.differed.push(aspect);
             if self.case.difference(aspect, self.version).is_none() {
                 let both = format!("{}\n{}", block("pgbench", &theirs), block(side.name(), &ours));
-                self.complain(line, &format!("{} differs\n{both}", aspect.name()));
+                // An exit code has its reason in what was said.
+                let said = if aspect == Aspect::Exit { run.finished.to_string() } else { String::new() };
+                self.complain(line, &format!("{} differs\n{both}\n{said}", aspect.name()));
             }
         }
     }

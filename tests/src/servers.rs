@@ -117,10 +117,10 @@ fn retries(server: &Postgres) -> String {
 
 fn reconnecting(server: &Postgres) -> String {
     server.execute("grant select on all tables in schema public to asked");
-    let uri = server.uri_for(&format!("asked:{PASSWORD}"), "postgres");
-    let report = Run::local(&["-S", "-n", "-C", "-c", "4", "-t", "10", &uri])
-        .finish(PATIENCE)
-        .expect_code(0);
+    let uri = server.uri_for("asked", "postgres");
+    let mut run = Run::local(&["-S", "-n", "-C", "-c", "4", "-t", "10", &uri]);
+    run.command.env("PGPASSWORD", PASSWORD);
+    let report = run.finish(PATIENCE).expect_code(0);
     expect_transactions(&report, 40);
     yes()
 }

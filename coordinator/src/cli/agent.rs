@@ -29,7 +29,7 @@ pub struct AgentArgs {
     /// let scripts run \shell and \setshell on this host
     #[arg(long, env = "PGSURGE_ALLOW_SHELL")]
     pub allow_shell: bool,
-    /// serve only runs against HOST[:PORT][/DATABASE], with * for any characters; repeatable
+    /// serve only runs against `HOST[:PORT][/DATABASE]`, with * for any characters; repeatable
     #[arg(long, value_name = "PATTERN", env = "PGSURGE_ALLOW_TARGET", value_delimiter = ',')]
     pub allow_target: Vec<TargetPattern>,
     /// refuse runs that want more clients of this agent

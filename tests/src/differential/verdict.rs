@@ -48,7 +48,8 @@ impl Judge<'_> {
             if self.case.difference(aspect, self.version).is_none() {
                 let both = format!("{}\n{}", block("pgbench", &theirs), block(side.name(), &ours));
                 // An exit code has its reason in what was said.
-                let said = if aspect == Aspect::Exit { run.finished.to_string() } else { String::new() };
+                let said =
+                    if aspect == Aspect::Exit { run.finished.to_string() } else { String::new() };
                 self.complain(line, &format!("{} differs\n{both}\n{said}", aspect.name()));
             }
         }

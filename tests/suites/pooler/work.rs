@@ -138,7 +138,8 @@ fn a_server_that_restarts_behind_a_pooler_is_an_outage_too() {
     let last = report.measured("transactions");
     let last = last.iter().rev().nth(1).map(String::as_str);
     assert!(last.is_some_and(|count| count != "0"), "{}", report.finished);
-    // The pooler lets everybody in while it has no server, and out again.
+    // The pooler lets everybody in while it has no server, and out again; who waits for a session of the
+    // server's just then loses nothing.
     let losses = report.figure("/totals/connection_failures");
-    assert!((4.0..=100.0).contains(&losses), "{losses}\n{}", report.finished);
+    assert!((1.0..=100.0).contains(&losses), "{losses}\n{}", report.finished);
 }

@@ -10,8 +10,9 @@ use super::trouble::{SqlError, Trouble, Why};
 use pgsurge_common::plan::Protocol;
 use pgsurge_common::script::{Command, Program, Script};
 
-/// No such prepared statement, and one of that name already.
-const MISSED: [&str; 2] = ["26000", "42P05"];
+/// No such prepared statement, one of that name already, and one of that name with other parameters: what
+/// an earlier run has left in a session of the pool.
+const MISSED: [&str; 3] = ["26000", "42P05", "08P01"];
 
 impl Client<'_> {
     /// Fails for good if an error of the server comes of a pooler that does not keep prepared statements with

@@ -23,6 +23,7 @@ fn assert_one_error_that_names_the_settings(report: &Report) {
 fn prepared_statements_in_a_transaction_pool_end_the_run_with_one_error() {
     let world = World::start(&Settings::new());
     let pooler = world.pooler(&shared());
+    // The second finds what the first has left in the sessions of the pool, with other parameters.
     for script in ["tpcb-like", "select-only"] {
         let arguments = ["-n", "-c", "40", "-j", "2", "-T", "600", "-M", "prepared", "-b", script];
         let report = run(&pooler, &arguments).expect_code(2);

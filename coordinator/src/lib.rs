@@ -7,6 +7,7 @@ pub mod init;
 pub mod logs;
 pub mod merge;
 pub mod observe;
+pub mod picture;
 pub mod report;
 pub mod run;
 pub mod secrecy;

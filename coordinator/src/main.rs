@@ -54,6 +54,11 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
             let _ = std::io::stdout().write_all(text.as_bytes());
             Ok(ExitCode::Done)
         }
+        Invocation::Report(args) => {
+            let text = cli::report::report(&args)?;
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            Ok(ExitCode::Done)
+        }
         Invocation::Agent(args) => {
             logging::start("info");
             block_on(local::serve(args))

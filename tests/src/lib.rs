@@ -11,6 +11,7 @@
 //! how they are started, never how they work inside.
 
 pub mod agreement;
+pub mod browser;
 pub mod cluster;
 pub mod differential;
 pub mod fake_server;

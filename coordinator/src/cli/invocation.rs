@@ -14,6 +14,7 @@ use super::connection::ConnectionArgs;
 use super::help::{self, Mode};
 use super::init::InitArgs;
 use super::read::CommandLine;
+use super::report::ReportArgs;
 use super::usage::UsageError;
 
 /// What the program is to do.
@@ -31,6 +32,8 @@ pub enum Invocation {
     Agent(AgentArgs),
     /// Make certificates.
     Certs(CertsArgs),
+    /// Make pages of results.
+    Report(ReportArgs),
 }
 
 /// How much the program says about itself on stderr.
@@ -59,6 +62,9 @@ impl Invocation {
                 args.check()?;
                 Ok(Self::Certs(args))
             }),
+            "report" => {
+                parsed::<ReportArgs>(args, "report")?.and_then(|args| Ok(Self::Report(args)))
+            }
             "run" => pgbench(args.split_off(1), Some(Mode::Run), variable),
             "init" => pgbench(args.split_off(1), Some(Mode::Init), variable),
             _ => pgbench(args, None, variable),

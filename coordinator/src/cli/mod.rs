@@ -9,6 +9,7 @@ pub mod init;
 mod invocation;
 pub mod logging;
 mod read;
+pub mod report;
 pub mod run;
 mod table;
 mod target;

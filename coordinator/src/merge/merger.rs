@@ -53,6 +53,7 @@ impl Merger {
         lane.check_order(interval.phase, interval.index)?;
         lane.add(&interval);
         let origin = Origin {
+            part: agent,
             host: lane.host,
             moved: lane.moved,
             late: lane.is_late(interval.phase, interval.index),

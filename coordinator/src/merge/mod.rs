@@ -24,6 +24,6 @@ pub use merged::{AgentMerged, Merged};
 pub use merger::Merger;
 pub use proof::{Between, Mismatch, Missing};
 pub use setup::Setup;
-pub use slot::ClusterInterval;
+pub use slot::{ClusterInterval, PartInterval};
 pub use sums::Sums;
 pub use timeline::{Timeline, TimelinePoint};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pgsurge_common::ids::AgentId;
-use pgsurge_common::stats::Interval;
+use pgsurge_common::stats::{Counts, Interval, Vitals};
 
 /// One interval of the whole cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,36 @@ pub struct ClusterInterval {
     pub unreachable: Vec<AgentId>,
     /// Those of its clients that were taken over from lost agents.
     pub moved: u32,
+    /// What each agent's part added, as it came.
+    pub parts: Vec<PartInterval>,
+}
+
+/// One part's share of a cluster interval, in a few figures: its histogram is not kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartInterval {
+    /// The part.
+    pub part: AgentId,
+    /// Its transactions.
+    pub counts: Counts,
+    /// Median, 99th percentile and greatest of its response times in microseconds, if it has any.
+    pub response_us: Option<[u64; 3]>,
+    /// Its clients at work at the end.
+    pub clients: u32,
+    /// How its host fared.
+    pub vitals: Vitals,
+}
+
+impl PartInterval {
+    fn of(part: AgentId, interval: &Interval) -> Self {
+        let response = Some(&interval.response).filter(|h| !h.is_empty());
+        Self {
+            part,
+            counts: interval.counts,
+            response_us: response.map(|h| [0.5, 0.99, 1.0].map(|q| h.quantile_us(q))),
+            clients: interval.clients,
+            vitals: interval.vitals,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -29,11 +59,14 @@ pub(super) struct Slot {
     agents: BTreeSet<AgentId>,
     unreachable: BTreeSet<AgentId>,
     moved: u32,
+    parts: Vec<PartInterval>,
 }
 
 /// Whose interval it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
+    /// The part itself.
+    pub(super) part: AgentId,
     /// The agent, by its first part.
     pub(super) host: AgentId,
     /// The clients were taken over from a lost agent.
@@ -46,7 +79,7 @@ impl Slot {
     /// Nobody has delivered it.
     pub(super) fn empty(interval: Interval) -> Self {
         let (agents, unreachable) = (BTreeSet::new(), BTreeSet::new());
-        Self { interval, agents, unreachable, moved: 0 }
+        Self { interval, agents, unreachable, moved: 0, parts: Vec::new() }
     }
 
     pub(super) fn new(
@@ -54,24 +87,26 @@ impl Slot {
         origin: Origin,
         unreachable: impl Iterator<Item = AgentId>,
     ) -> Self {
+        let part = PartInterval::of(origin.part, &first);
         let mut slot = Self { unreachable: unreachable.collect(), ..Self::empty(first) };
-        slot.enter(origin, slot.interval.clients);
+        slot.enter(origin, part);
         slot
     }
 
     pub(super) fn add(&mut self, interval: &Interval, origin: Origin) {
         self.interval.merge(interval);
-        self.enter(origin, interval.clients);
+        self.enter(origin, PartInterval::of(origin.part, interval));
     }
 
-    fn enter(&mut self, origin: Origin, clients: u32) {
+    fn enter(&mut self, origin: Origin, part: PartInterval) {
         self.agents.insert(origin.host);
         if origin.late {
             self.unreachable.insert(origin.host);
         }
         if origin.moved {
-            self.moved += clients;
+            self.moved += part.clients;
         }
+        self.parts.push(part);
     }
 
     pub(super) fn mark_unreachable(&mut self, agent: AgentId) {
@@ -86,6 +121,7 @@ impl Slot {
             missing,
             unreachable: self.unreachable.into_iter().collect(),
             moved: self.moved,
+            parts: self.parts,
         }
     }
 }

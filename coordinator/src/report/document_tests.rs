@@ -122,10 +122,11 @@ fn a_whole_run_leaves_a_whole_folder_under_its_own_name() {
     folder.begin(SystemTime::UNIX_EPOCH);
     folder.record(&second(Phase::Warmup, 0));
     folder.record(&second(Phase::Measure, 0));
-    assert_eq!(folder.finish(&run).expect("there is room"), place);
+    assert_eq!(folder.finish(&run, |_| Ok(())).expect("there is room"), place);
 
     assert_eq!(listing(place.parent().expect("it has one")), ["mine"]);
-    let expected = ["intervals.csv", "latency.hlog", "plan.json", "scripts", "summary.json"];
+    let expected =
+        ["agents.csv", "intervals.csv", "latency.hlog", "plan.json", "scripts", "summary.json"];
     assert_eq!(listing(&place), expected);
     assert_eq!(listing(&place.join("scripts")), ["1-builtin-TPC-B-sort-of.sql"]);
     let csv = fs::read_to_string(place.join("intervals.csv")).expect("it is text");
@@ -145,7 +146,7 @@ fn no_file_holds_the_password() {
     let run = fixture::local();
     let mut folder = folder(&place);
     folder.begin(SystemTime::UNIX_EPOCH);
-    folder.finish(&run).expect("there is room");
+    folder.finish(&run, |_| Ok(())).expect("there is room");
     for name in ["intervals.csv", "latency.hlog", "plan.json", "summary.json"] {
         let text = fs::read_to_string(place.join(name)).expect("it is text");
         assert!(!text.contains(PASSWORD), "{name}");
@@ -171,7 +172,7 @@ fn results_of_others_are_never_touched() {
     let mut folder = folder(&place);
     folder.begin(SystemTime::UNIX_EPOCH);
     fs::create_dir(&place).expect("there is room for a folder");
-    let refused = folder.finish(&fixture::local());
+    let refused = folder.finish(&fixture::local(), |_| Ok(()));
     assert!(matches!(refused, Err(ResultsError::Taken { .. })), "{refused:?}");
     assert_eq!(listing(&place), [""; 0]);
     assert!(place.with_file_name("mine.partial").join("summary.json").exists());
@@ -183,7 +184,7 @@ fn the_remains_of_an_earlier_run_are_in_nobodys_way() {
     fs::create_dir_all(place.with_file_name("mine.partial")).expect("there is room for a folder");
     let mut folder = folder(&place);
     folder.begin(SystemTime::UNIX_EPOCH);
-    folder.finish(&fixture::local()).expect("there is room");
+    folder.finish(&fixture::local(), |_| Ok(())).expect("there is room");
     assert_eq!(listing(place.parent().expect("it has one")), ["mine", "mine.partial"]);
 }
 
@@ -244,7 +245,7 @@ fn a_full_disk_is_reported_at_the_end_and_the_folder_stays_partial() {
     let news = folder.record(&second(Phase::Measure, 1)).expect("it is told at once");
     assert!(news.contains("intervals.csv: No space left on device"), "{news}");
     assert_eq!(folder.record(&second(Phase::Measure, 2)), None, "and once");
-    let error = folder.finish(&fixture::local()).expect_err("no row could be written");
+    let error = folder.finish(&fixture::local(), |_| Ok(())).expect_err("no row could be written");
     let text = format!("{error}: {}", error.source().expect("the system said something"));
     assert!(text.contains("intervals.csv: No space left on device"), "{text}");
     assert!(text.contains("stays in ") && text.contains("mine.partial"), "{text}");

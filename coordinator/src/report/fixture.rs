@@ -126,8 +126,8 @@ pub(super) fn agent(name: &str, first_client: u32, clients: u32, transactions: u
 
 /// An interval of so many agents, none missing.
 pub(super) fn ready(interval: Interval, agents: u32) -> ClusterInterval {
-    let (missing, unreachable) = (Vec::new(), Vec::new());
-    ClusterInterval { interval, agents, complete: true, missing, unreachable, moved: 0 }
+    let (missing, unreachable, parts) = (Vec::new(), Vec::new(), Vec::new());
+    ClusterInterval { interval, agents, complete: true, missing, unreachable, moved: 0, parts }
 }
 
 /// A run of these agents; merged figures, server's counts and timeline follow from them.

@@ -117,6 +117,14 @@ pub(super) fn shortened(t_s: f64, width_s: f64, phase: Duration) -> f64 {
     if left > 0.0 && left < width_s { left } else { width_s }
 }
 
+/// As the tables name it.
+pub(super) fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Warmup => "warmup",
+        Phase::Measure => "measure",
+    }
+}
+
 fn row(ready: &ClusterInterval, length: Duration) -> Row {
     let interval = &ready.interval;
     let width_s = length.as_secs_f64();
@@ -130,10 +138,7 @@ fn row(ready: &ClusterInterval, length: Duration) -> Row {
     let errors: Vec<String> =
         interval.errors.0.iter().map(|(kind, n)| format!("{kind}:{n}")).collect();
     Row {
-        phase: match interval.phase {
-            Phase::Warmup => "warmup",
-            Phase::Measure => "measure",
-        },
+        phase: phase_name(interval.phase),
         t_s: width_s * f64::from(interval.index),
         width_s,
         transactions: counts.transactions,

@@ -59,6 +59,8 @@ pub struct ClusterArgs {
     pub drain_timeout: Option<Duration>,
     /// `--results`, `--no-results`.
     pub results: Choice,
+    /// Unless `--no-html`: results have a page.
+    pub html: bool,
     /// `--format`.
     pub format: Format,
     /// `--fail-if`.
@@ -89,6 +91,7 @@ impl Default for ClusterArgs {
             warmup: Duration::ZERO,
             drain_timeout: None,
             results: Choice::Default,
+            html: true,
             format: Format::Text,
             fail_if: Vec::new(),
             require_valid: false,
@@ -155,6 +158,7 @@ impl ClusterArgs {
             "require" if value == "valid" => self.require_valid = true,
             "require" => return Err(one_of(given, "valid")),
             "no-results" => self.results = Choice::Nowhere,
+            "no-html" => self.html = false,
             "format" => {
                 self.format = match value {
                     "text" => Format::Text,

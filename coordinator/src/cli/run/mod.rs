@@ -28,6 +28,7 @@ use super::connection::ConnectionArgs;
 use super::tell;
 use crate::fleet::AgentHandle;
 use crate::observe::{After, Figures, TargetError};
+use crate::picture;
 use crate::report::{Folder, Options, RunResult};
 use crate::run::{self, Aborted, Interrupts, RunError, RunOutcome, RunSpec};
 
@@ -202,7 +203,11 @@ fn finish(
     } else {
         announce::report(args.cluster.format, result)
     };
-    let kept = folder.map(|folder| folder.finish(result)).transpose();
+    let kept = folder.map(|folder| {
+        folder
+            .finish(result, |files| if args.cluster.html { picture::write(files) } else { Ok(()) })
+    });
+    let kept = kept.transpose();
     if aborted.is_none() && result.merged.aborted_clients > 0 {
         announce::incomplete();
     }

@@ -23,6 +23,7 @@ fn run(seconds: u32) -> (Timeline, Vec<Vec<u64>>) {
             missing: vec![],
             unreachable: vec![],
             moved: 0,
+            parts: vec![],
         });
     }
     (timeline, samples)

@@ -16,7 +16,8 @@ use pgsurge_common::plan::Plan;
 use partial::Partial;
 
 use super::hlog::HistogramLog;
-use super::intervals::IntervalTable;
+use super::intervals::{IntervalTable, Lasted};
+use super::parts::PartTable;
 use super::summary::Summary;
 use super::{RunResult, plan_file};
 use crate::merge::ClusterInterval;
@@ -94,6 +95,7 @@ pub struct Folder {
     place: PathBuf,
     partial: Partial,
     length: Duration,
+    several_scripts: bool,
     files: Option<Files>,
     failed: Option<(PathBuf, io::Error)>,
     begun: bool,
@@ -102,7 +104,35 @@ pub struct Folder {
 /// The files that grow with the run.
 struct Files {
     intervals: IntervalTable<File>,
+    agents: PartTable<File>,
+    /// Only where there are several.
+    scripts: Option<PartTable<File>>,
     latency: HistogramLog<BufWriter<File>>,
+}
+
+impl Files {
+    /// Gives the name of the file that cannot be written.
+    fn record(&mut self, ready: &ClusterInterval) -> Result<(), (&'static str, io::Error)> {
+        self.intervals.record(ready).map_err(|error| ("intervals.csv", error))?;
+        self.agents.agents(ready).map_err(|error| ("agents.csv", error))?;
+        if let Some(scripts) = &mut self.scripts {
+            scripts.scripts(ready).map_err(|error| ("scripts.csv", error))?;
+        }
+        self.latency.record(&ready.interval).map_err(|error| ("latency.hlog", error))
+    }
+
+    /// Ends each file and sees it on disk.
+    fn finish(self, lasted: Lasted) -> Result<(), (&'static str, io::Error)> {
+        let sync = |end: io::Result<File>| end.and_then(|file| file.sync_all());
+        let intervals = sync(self.intervals.finish(lasted));
+        intervals.map_err(|error| ("intervals.csv", error))?;
+        sync(self.agents.finish()).map_err(|error| ("agents.csv", error))?;
+        if let Some(scripts) = self.scripts {
+            sync(scripts.finish()).map_err(|error| ("scripts.csv", error))?;
+        }
+        let latency = self.latency.finish().into_inner().map_err(io::IntoInnerError::into_error);
+        sync(latency).map_err(|error| ("latency.hlog", error))
+    }
 }
 
 impl std::fmt::Debug for Files {
@@ -147,6 +177,7 @@ impl Folder {
             place: place.to_owned(),
             partial: Partial::make(place)?,
             length: interval,
+            several_scripts: plan.workload.scripts.len() > 1,
             files: None,
             failed: None,
             begun: false,
@@ -180,19 +211,29 @@ impl Folder {
     /// told if nothing can be written from now on.
     pub fn begin(&mut self, started: SystemTime) -> Option<String> {
         self.begun = true;
-        let (csv, hlog) = (self.path().join("intervals.csv"), self.path().join("latency.hlog"));
-        let opened = File::create(&csv).map_err(|error| (csv, error)).and_then(|csv| {
-            let begin = |file| HistogramLog::begin(BufWriter::new(file), self.length, started);
-            let latency = File::create(&hlog).and_then(begin).map_err(|error| (hlog, error))?;
-            Ok(Files { intervals: IntervalTable::new(csv, self.length), latency })
-        });
-        match opened {
+        match self.open_files(started) {
             Ok(files) => {
                 self.files = Some(files);
                 None
             }
             Err((path, error)) => Some(self.fail(path, error)),
         }
+    }
+
+    fn open_files(&self, started: SystemTime) -> Result<Files, (PathBuf, io::Error)> {
+        let create = |name: &str| {
+            let path = self.path().join(name);
+            File::create(&path).map_err(|error| (path, error))
+        };
+        let parts = |name: &str| create(name).map(|file| PartTable::new(file, self.length));
+        let latency = BufWriter::new(create("latency.hlog")?);
+        let latency = HistogramLog::begin(latency, self.length, started);
+        Ok(Files {
+            intervals: IntervalTable::new(create("intervals.csv")?, self.length),
+            agents: parts("agents.csv")?,
+            scripts: self.several_scripts.then(|| parts("scripts.csv")).transpose()?,
+            latency: latency.map_err(|error| (self.path().join("latency.hlog"), error))?,
+        })
     }
 
     /// The first error.
@@ -206,26 +247,25 @@ impl Folder {
     /// Writes the next interval of the cluster. Returns what is to be told if it was the last one that can be
     /// written.
     pub fn record(&mut self, ready: &ClusterInterval) -> Option<String> {
-        let files = self.files.as_mut()?;
-        let written = match files.intervals.record(ready) {
-            Ok(()) => {
-                files.latency.record(&ready.interval).map_err(|error| ("latency.hlog", error))
-            }
-            Err(error) => Err(("intervals.csv", error)),
-        };
+        let written = self.files.as_mut()?.record(ready);
         let (name, error) = written.err()?;
         Some(self.fail(self.path().join(name), error))
     }
 
-    /// Writes the summary and gives the folder its name, which it returns.
+    /// Writes the summary and, by `more`, what is made of the files in the folder; then gives the folder its
+    /// name, which it returns.
     ///
     /// # Errors
     /// Something could not be written, then or earlier; the partial folder stays.
-    pub fn finish(mut self, run: &RunResult) -> Result<PathBuf, ResultsError> {
+    pub fn finish(
+        mut self,
+        run: &RunResult,
+        more: impl FnOnce(&Path) -> Result<(), (PathBuf, io::Error)>,
+    ) -> Result<PathBuf, ResultsError> {
         self.begun = true;
         let written = match self.failed.take() {
             Some(failed) => Err(failed),
-            None => self.write_rest(run),
+            None => self.write_rest(run, more),
         };
         let folder = self.path().to_owned();
         let place = self.place.clone();
@@ -238,19 +278,20 @@ impl Folder {
         Ok(place)
     }
 
-    fn write_rest(&mut self, run: &RunResult) -> Result<(), (PathBuf, io::Error)> {
-        if let Some(Files { intervals, latency }) = self.files.take() {
-            let end = |name: &str, end: io::Result<()>| {
-                end.map_err(|error| (self.path().join(name), error))
-            };
-            end("intervals.csv", intervals.finish(run.lasted()).and_then(|file| file.sync_all()))?;
-            let latency = latency.finish().into_inner().map_err(io::IntoInnerError::into_error);
-            end("latency.hlog", latency.and_then(|file| file.sync_all()))?;
+    fn write_rest(
+        &mut self,
+        run: &RunResult,
+        more: impl FnOnce(&Path) -> Result<(), (PathBuf, io::Error)>,
+    ) -> Result<(), (PathBuf, io::Error)> {
+        if let Some(files) = self.files.take() {
+            let ended = files.finish(run.lasted());
+            ended.map_err(|(name, error)| (self.path().join(name), error))?;
         }
         let shares: Vec<_> = run.agents.iter().map(|agent| agent.share.clone()).collect();
         plan_file::write_plan(self.path(), &run.plan, &shares)?;
         let path = self.path().join("summary.json");
         write_summary(&path, &Summary::from(run)).map_err(|error| (path, error))?;
+        more(self.path())?;
         partial::rename(self.path(), &self.place).map_err(|error| (self.place.clone(), error))
     }
 }

@@ -1,0 +1,136 @@
+//! `report.html` of a run, and the same made again.
+
+use std::path::Path;
+use std::time::Duration;
+
+use pgsurge_tests::browser::{load, screenshot};
+use pgsurge_tests::cluster::{Cluster, Report, Run, pgsurge};
+use pgsurge_tests::postgres::{Postgres, Settings, Version};
+use pgsurge_tests::process::Running;
+use pgsurge_tests::turn::{self, Turn};
+use serde_json::Value;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct World {
+    server: Postgres,
+    _turn: Turn,
+}
+
+fn world() -> World {
+    let turn = turn::take();
+    let server = Postgres::start(Version::V15, &Settings::new());
+    let mut init = pgsurge(&["init", "-q", "-s", "1", &server.uri()]);
+    let _ = Running::run("init", &mut init, PATIENCE).expect_code(0);
+    World { server, _turn: turn }
+}
+
+/// Two agents, two scripts, a rate, statements: everything that a page can show.
+fn run(world: &World) -> Report {
+    let uri = world.server.uri();
+    let arguments = ["-n", "-c", "4", "-j", "1", "-T", "3", "-R", "200", "-r"];
+    let scripts = ["-b", "tpcb-like", "-b", "select-only@2", &uri];
+    let cluster = Cluster::start(2);
+    cluster.run(&[&arguments[..], &scripts[..]].concat()).finish(PATIENCE).expect_code(0)
+}
+
+/// The values that a page shows, with the keys of the summary that they are.
+fn shown(document: &str) -> Vec<(String, f64)> {
+    let mut values = Vec::new();
+    for element in document.split("<data data-key=\"").skip(1) {
+        let (key, rest) = element.split_once('"').unwrap();
+        let value = rest.split('"').nth(1).unwrap();
+        values.push((key.replace('.', "/"), value.parse().unwrap()));
+    }
+    values
+}
+
+fn charts(document: &str) -> Vec<(&str, &str)> {
+    let figures = document.split("<figure data-chart=\"").skip(1);
+    figures.map(|figure| figure.split_once('"').unwrap()).collect()
+}
+
+#[test]
+fn a_page_draws_every_chart_and_shows_the_figures_of_the_summary() {
+    let world = world();
+    let report = run(&world);
+    let page = report.folder().join("report.html");
+    let loaded = load(&page);
+    assert_eq!(loaded.console, [""; 0], "the console is silent");
+
+    let charts = charts(&loaded.document);
+    let names: Vec<&str> = charts.iter().map(|(name, _)| *name).collect();
+    let expected = [
+        "throughput",
+        "latency",
+        "lag",
+        "agents-throughput",
+        "agents-latency",
+        "agents-cpu",
+        "scripts-throughput",
+        "scripts-latency",
+        "percentiles",
+        "distribution",
+    ];
+    assert_eq!(names, expected);
+    for (name, drawn) in charts {
+        assert!(drawn.contains("class=\"scatterlayer"), "{name} has no lines: {drawn:.2000}");
+        assert!(drawn.contains("js-line"), "{name} has no lines: {drawn:.2000}");
+    }
+
+    let summary = report.summary();
+    let shown = shown(&loaded.document);
+    assert!(shown.len() > 20, "{shown:?}");
+    for (key, value) in shown {
+        let known = summary.pointer(&format!("/{key}")).and_then(Value::as_f64);
+        assert_eq!(known, Some(value), "{key}");
+    }
+}
+
+#[test]
+fn a_page_has_the_size_of_its_window_and_is_not_empty() {
+    let world = world();
+    let report = run(&world);
+    let folder = tempfile::tempdir().unwrap();
+    let size = (1200, 2000);
+    let picture = screenshot(&report.folder().join("report.html"), size, folder.path());
+    let png = std::fs::read(picture).unwrap();
+    // The first chunk of a PNG file holds its width and height.
+    let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    assert_eq!((number(16), number(20)), size);
+    assert!(png.len() > 50_000, "{} bytes", png.len());
+}
+
+#[test]
+fn what_a_page_asks_of_the_network_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+                  script-src 'unsafe-inline'\">";
+    let script = "<script>fetch('http://127.0.0.1:9/').catch(() => 0);</script>";
+    std::fs::write(&page, format!("<!doctype html>{policy}<p>hello</p>{script}")).unwrap();
+    let loaded = load(&page);
+    assert!(loaded.document.contains("hello"), "{}", loaded.document);
+    assert!(loaded.console.iter().any(|line| line.contains("127.0.0.1:9")), "{:?}", loaded.console);
+}
+
+#[test]
+fn a_page_can_be_made_again_and_left_out() {
+    let world = world();
+    let uri = world.server.uri();
+    let arguments = ["-n", "-S", "-c", "2", "-t", "20", "--no-html", &uri];
+    let report = Run::local(&arguments).finish(PATIENCE).expect_code(0);
+    let page = report.folder().join("report.html");
+    assert!(!page.exists());
+    again(&report.folder());
+    let first = std::fs::read(&page).unwrap();
+    again(&report.folder());
+    assert!(first == std::fs::read(&page).unwrap(), "the same files make the same page");
+}
+
+#[track_caller]
+fn again(folder: &Path) {
+    let mut command = pgsurge(&["report", folder.to_str().unwrap()]);
+    let finished = Running::run("report", &mut command, PATIENCE).expect_code(0);
+    assert_eq!(finished.stdout, format!("{}\n", folder.join("report.html").display()));
+}

@@ -41,7 +41,6 @@ pub async fn serve(args: AgentArgs) -> Result<ExitCode> {
 /// anywhere: so would pgbench on this host.
 pub fn agent() -> StartLocalAgent {
     Box::new(|pipes| {
-        raise_file_limit();
         let options = AgentOptions {
             coordinator: Coordinator::Pipe(pipes),
             name: "local".to_owned(),

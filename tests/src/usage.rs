@@ -42,7 +42,7 @@ pub fn of(name: &str, command: &mut Command, deadline: Duration) -> Usage {
     let mut peak_kib = 0;
     while let Ok(None) = waitid(WaitId::Pid(pid), look) {
         assert!(Instant::now() < until, "{name} has not ended within {deadline:?}");
-        peak_kib = peak_kib.max(peak_of(pid).unwrap_or(0));
+        peak_kib = peak_kib.max(self::peak_kib(running.pid()).unwrap_or(0));
         std::thread::sleep(LOOK);
     }
     let (user_s, system_s) = times(pid).expect("an unreaped process is in /proc");
@@ -50,17 +50,35 @@ pub fn of(name: &str, command: &mut Command, deadline: Duration) -> Usage {
     Usage { finished, cpu_s: user_s + system_s, user_s, peak_kib }
 }
 
-fn peak_of(pid: Pid) -> Option<u64> {
+/// Highest resident memory of a running process so far, in kibibytes.
+#[must_use]
+pub fn peak_kib(pid: u32) -> Option<u64> {
+    memory_kib(pid, "VmHWM:")
+}
+
+/// Resident memory of a running process, in kibibytes.
+#[must_use]
+pub fn resident_kib(pid: u32) -> Option<u64> {
+    memory_kib(pid, "VmRSS:")
+}
+
+fn memory_kib(pid: u32, what: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(what))?;
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
 /// Processor time that a running process has used so far, in seconds.
 #[must_use]
 pub fn processor_time(pid: u32) -> Option<f64> {
-    let (user_s, system_s) = times(Pid::from_raw(i32::try_from(pid).ok()?)?)?;
+    let (user_s, system_s) = processor_times(pid)?;
     Some(user_s + system_s)
+}
+
+/// The same in user and in kernel mode.
+#[must_use]
+pub fn processor_times(pid: u32) -> Option<(f64, f64)> {
+    times(Pid::from_raw(i32::try_from(pid).ok()?)?)
 }
 
 /// User and system time in seconds.

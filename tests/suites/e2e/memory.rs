@@ -3,7 +3,7 @@
 use pgsurge_tests::cluster::Cluster;
 use pgsurge_tests::fake_server::{Behaviour, FakeServer};
 use pgsurge_tests::process::Running;
-use pgsurge_tests::turn;
+use pgsurge_tests::{turn, usage};
 
 use super::fixture::PATIENCE;
 
@@ -21,9 +21,8 @@ const KEPT_KIB: i64 = 380;
 
 /// Resident memory of a process.
 fn resident_kib(process: &Running) -> i64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
+    let kib = usage::resident_kib(process.pid()).expect("the process is at work");
+    i64::try_from(kib).unwrap()
 }
 
 /// What is kept for each interval shows between any two looks. Memory that is touched once, such as the

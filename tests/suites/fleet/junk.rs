@@ -4,9 +4,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::SOON;
-use super::fake_load::FakeEngine;
 use super::runs::{assert_complete, run};
 use super::scene::{Agent, listen, spec};
+use pgsurge_tests::fake_load::FakeEngine;
 
 /// What strangers say; nothing at all is among it.
 fn junk() -> Vec<Vec<u8>> {

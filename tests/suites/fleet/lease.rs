@@ -10,9 +10,9 @@ use pgsurge_tests::process::answered;
 use pgsurge_tests::proxy::Proxy;
 
 use super::SOON;
-use super::fake_load::{Entry, FakeEngine, Timetable};
 use super::runs::run;
 use super::scene::{Agent, intervals, listen, loopback, options, spec};
+use pgsurge_tests::fake_load::{Entry, FakeEngine, Timetable};
 
 /// Short, and yet long enough for agents that are to keep theirs on a machine that is busy with other things.
 pub fn short_lease() -> FleetOptions {

@@ -11,9 +11,9 @@ use tokio::sync::mpsc;
 use tonic::transport::Endpoint;
 
 use super::SOON;
-use super::fake_load::{FakeEngine, FakeLog, Timetable};
 use super::runs::run;
 use super::scene::{Agent, listen, spec};
+use pgsurge_tests::fake_load::{FakeEngine, FakeLog, Timetable};
 
 /// More than a connection takes at a time.
 const BYTES: u64 = 3_000_000;

@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod fake_load;
 mod junk;
 mod lease;
 mod logs;
@@ -13,6 +12,7 @@ mod renewal;
 mod runs;
 mod scene;
 mod silence;
+mod simulation;
 mod tls;
 
 use std::time::Duration;

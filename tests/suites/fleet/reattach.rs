@@ -6,9 +6,9 @@ use pgsurge_coordinator::run::RunEvent;
 use pgsurge_tests::proxy::Proxy;
 
 use super::SOON;
-use super::fake_load::{FakeEngine, Timetable};
 use super::runs::{assert_complete, run};
 use super::scene::{Agent, intervals, listen, spec, until};
+use pgsurge_tests::fake_load::{FakeEngine, Timetable};
 
 fn engine(intervals: u32) -> FakeEngine {
     let timetable = Timetable { intervals, ..Timetable::default() };

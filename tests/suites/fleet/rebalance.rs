@@ -16,10 +16,10 @@ use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 
 use super::SOON;
-use super::fake_load::{Entry, FakeEngine, PACE};
 use super::lease::{ended, endless, short_lease};
 use super::runs::run;
 use super::scene::{Agent, CLIENTS, intervals, loopback, options, spec, until};
+use pgsurge_tests::fake_load::{Entry, FakeEngine, PACE};
 
 /// A run of agents `stays-1`, ... and, last, `lost`, which is behind a proxy that can cut it off.
 struct Scene {

@@ -11,9 +11,9 @@ use pgsurge_proto::tls::Identity;
 use tempfile::TempDir;
 
 use super::SOON;
-use super::fake_load::FakeEngine;
 use super::scene::{Agent, options};
 use super::tls::complaint;
+use pgsurge_tests::fake_load::FakeEngine;
 
 /// Folders of certificates: `new` are good, `old` are of the same holders and have expired; what is in use
 /// lies in `used`.

@@ -8,8 +8,8 @@ use pgsurge_coordinator::fleet::{Fleet, FleetOptions};
 use pgsurge_coordinator::run::{OnAgentLoss, RunError, RunOutcome, RunSpec, prepare};
 
 use super::SOON;
-use super::fake_load::{Diary, Entry, FakeEngine, Timetable};
 use super::scene::{Agent, intervals, listen, options, spec};
+use pgsurge_tests::fake_load::{Diary, Entry, FakeEngine, Timetable};
 
 pub async fn run(spec: RunSpec) -> Result<RunOutcome, RunError> {
     let whole = async { prepare(spec).await?.measure().await };

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::SOON;
-use super::fake_load::{FakeEngine, PACE};
+use pgsurge_tests::fake_load::{FakeEngine, PACE};
 
 /// Clients of each agent.
 pub const CLIENTS: u32 = 3;

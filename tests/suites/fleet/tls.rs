@@ -15,9 +15,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::SOON;
-use super::fake_load::FakeEngine;
 use super::runs::{assert_complete, run};
 use super::scene::{Agent, loopback, options, spec};
+use pgsurge_tests::fake_load::FakeEngine;
 
 /// An authority that signs certificates.
 struct Authority(CertifiedIssuer<'static, KeyPair>);

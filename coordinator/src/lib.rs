@@ -14,3 +14,4 @@ pub mod secrecy;
 pub mod signals;
 pub mod surroundings;
 pub mod verdict;
+pub mod web;

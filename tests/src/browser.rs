@@ -30,8 +30,18 @@ const PAGE_TIME_MS: u32 = 10_000;
 #[must_use]
 #[track_caller]
 pub fn load(page: &Path) -> Loaded {
+    load_address(&format!("file://{}", page.display()))
+}
+
+/// Loads a page of a server. One that gets a stream of events is read when the stream has ended.
+///
+/// # Panics
+/// As [`load`].
+#[must_use]
+#[track_caller]
+pub fn load_address(address: &str) -> Loaded {
     let profile = tempfile::tempdir().expect("a temporary folder can be made");
-    let mut command = chromium(profile.path(), page);
+    let mut command = chromium(profile.path(), address);
     command.args(["--dump-dom", "--enable-logging=stderr"]);
     let finished = Running::run("chromium", &mut command, PATIENCE).expect_code(0);
     let console = finished.stderr.lines().filter(|line| line.contains(":CONSOLE"));
@@ -47,7 +57,7 @@ pub fn load(page: &Path) -> Loaded {
 pub fn screenshot(page: &Path, (width, height): (u32, u32), into: &Path) -> PathBuf {
     let profile = tempfile::tempdir().expect("a temporary folder can be made");
     let picture = into.join("page.png");
-    let mut command = chromium(profile.path(), page);
+    let mut command = chromium(profile.path(), &format!("file://{}", page.display()));
     command.arg(format!("--window-size={width},{height}"));
     command.arg(format!("--screenshot={}", picture.display()));
     let _ = Running::run("chromium", &mut command, PATIENCE).expect_code(0);
@@ -55,7 +65,7 @@ pub fn screenshot(page: &Path, (width, height): (u32, u32), into: &Path) -> Path
 }
 
 /// Without what would call home or need a desktop.
-fn chromium(profile: &Path, page: &Path) -> Command {
+fn chromium(profile: &Path, address: &str) -> Command {
     let mut command = process::command("chromium");
     command.args([
         "--headless",
@@ -71,6 +81,6 @@ fn chromium(profile: &Path, page: &Path) -> Command {
     ]);
     command.arg(format!("--user-data-dir={}", profile.display()));
     command.arg(format!("--virtual-time-budget={PAGE_TIME_MS}"));
-    command.arg(format!("file://{}", page.display()));
+    command.arg(address);
     command
 }

@@ -210,6 +210,11 @@ pub const OPTIONS: &[Opt] = &[
     ),
     long_valued(("results", "DIR"), Cluster, "results folder [default: pgsurge-results/RUN-ID]"),
     long_flag("no-results", Cluster, "write no results folder"),
+    long_valued(
+        ("web", "ADDR"),
+        Cluster,
+        "serve a live page and /metrics, e.g. 8080 or 0.0.0.0:8080",
+    ),
     long_flag("no-html", Cluster, "leave report.html (5 MB) out of it"),
     long_valued(
         ("fail-if", "CONDITION"),

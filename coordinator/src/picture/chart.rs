@@ -29,6 +29,8 @@ pub(super) struct Chart {
     x: Axis,
     y: Axis,
     marks: Vec<Mark>,
+    /// The last point of each line, as far as there is one.
+    newest: Vec<Option<f64>>,
     /// Lines so far.
     series: usize,
 }
@@ -56,6 +58,7 @@ impl Chart {
             x: axis(x),
             y: axis(y).range_mode(RangeMode::ToZero),
             marks: Vec::new(),
+            newest: Vec::new(),
             series: 0,
         }
     }
@@ -100,6 +103,7 @@ impl Chart {
             .line(Line::new().color(colour).width(1.8).dash(dash(self.series)))
             .marker(Marker::new().symbol(symbol(self.series)).size(7).color(colour));
         self.plot.add_trace(trace);
+        self.newest.push(points.last().and_then(|&(_, y)| y));
         self.series += 1;
         self
     }
@@ -108,6 +112,11 @@ impl Chart {
     pub(super) fn marked(mut self, marks: &[Mark]) -> Self {
         self.marks.extend_from_slice(marks);
         self
+    }
+
+    /// The last point of each line.
+    pub(super) fn newest(&self) -> &[Option<f64>] {
+        &self.newest
     }
 
     /// Data, layout and configuration as JSON, safe inside of a script element.

@@ -7,7 +7,9 @@
 
 mod chart;
 mod charts;
+pub mod live;
 mod page;
+mod record;
 mod series;
 mod source;
 
@@ -15,7 +17,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-pub use page::run_page;
+pub use page::{charting_script, live_page, run_page};
 pub use source::{RunFiles, SourceError};
 
 /// Name of the page in a results folder.

@@ -132,19 +132,37 @@ pub fn run_page(out: &mut impl Write, files: &RunFiles) -> io::Result<()> {
         summary: &files.summary,
         style: include_str!("page.css"),
         script: include_str!("page.js"),
-        charting: &charting(),
+        charting: &charting_script(),
         charts: charts::of_run(files).into_iter().map(Drawn::from).collect(),
     };
     page.write_into(out)
 }
 
-/// The charting library's script element. What comes behind it in the crate's text is for formulas, of which we
-/// have none.
-fn charting() -> String {
-    const END: &str = "</script>";
-    let mut scripts = Plot::offline_js_sources();
-    if let Some(end) = scripts.find(END) {
-        scripts.truncate(end + END.len());
-    }
-    scripts
+/// The page of a run that goes on; its figures come as events.
+#[derive(Template)]
+#[template(path = "live.html")]
+struct Live {
+    style: &'static str,
+    more_style: &'static str,
+    script: &'static str,
+}
+
+/// The page of a run that goes on.
+#[must_use]
+pub fn live_page() -> String {
+    let live = Live {
+        style: include_str!("page.css"),
+        more_style: include_str!("live.css"),
+        script: include_str!("live.js"),
+    };
+    live.render().expect("the page needs nothing that could fail")
+}
+
+/// The charting library. What comes behind it in the crate's text is for formulas, of which we have none.
+#[must_use]
+pub fn charting_script() -> String {
+    let scripts = Plot::offline_js_sources();
+    let begin = scripts.find('>').map_or(0, |end| end + 1);
+    let end = scripts.find("</script>").unwrap_or(scripts.len());
+    scripts[begin..end].to_owned()
 }

@@ -59,6 +59,10 @@ impl<T: Join> Thinned<T> {
         &self.rows
     }
 
+    pub(super) fn last_mut(&mut self) -> Option<&mut T> {
+        self.rows.last_mut()
+    }
+
     /// How many rows each one stands for.
     pub(super) fn group(&self) -> usize {
         self.group

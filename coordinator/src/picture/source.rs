@@ -9,97 +9,25 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::series::{Join, Thinned, greater};
+use super::record::{IntervalRow, Part, PartRow, Record, Shows};
 use crate::report::summary::{SCHEMA, Summary};
 
 /// The phase that pages are about.
 const MEASURED: &str = "measure";
-
-/// More points make a page slow and show nothing more: a screen is not wider.
-const POINTS_MOST: usize = 3600;
-/// The same of each agent and script.
-const PART_POINTS_MOST: usize = 600;
 
 /// The files of a run's results folder, thinned out to what a page can show.
 #[derive(Debug)]
 pub struct RunFiles {
     /// `summary.json`.
     pub(super) summary: Summary,
-    /// `intervals.csv`, the measured part; empty where there is no such file.
-    pub(super) intervals: Thinned<IntervalRow>,
-    /// `agents.csv`, the measured part, by the agents' places in the summary.
-    pub(super) agents: Vec<Thinned<PartRow>>,
-    /// `scripts.csv`, the same.
-    pub(super) scripts: Vec<Thinned<PartRow>>,
+    /// `intervals.csv`, `agents.csv` and `scripts.csv`, the measured part.
+    pub(super) record: Record,
     /// Response time of the measured part, from `latency.hlog`, in microseconds.
     pub(super) response: Option<Histogram<u64>>,
     /// Service time; only under `-R`.
     pub(super) service: Option<Histogram<u64>>,
-}
-
-/// A row of `intervals.csv`, as far as pages show it. The columns are documented in `docs/measurement.md`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(super) struct IntervalRow {
-    phase: String,
-    pub(super) t_s: f64,
-    pub(super) width_s: f64,
-    pub(super) transactions: u64,
-    pub(super) failed: u64,
-    pub(super) skipped: u64,
-    pub(super) p50_ms: Option<f64>,
-    pub(super) p90_ms: Option<f64>,
-    pub(super) p95_ms: Option<f64>,
-    pub(super) p99_ms: Option<f64>,
-    pub(super) p99_9_ms: Option<f64>,
-    pub(super) max_ms: Option<f64>,
-    pub(super) service_p99_ms: Option<f64>,
-    pub(super) lag_p99_ms: Option<f64>,
-}
-
-impl Join for IntervalRow {
-    fn join(&mut self, next: &Self) {
-        self.width_s += next.width_s;
-        self.transactions += next.transactions;
-        self.failed += next.failed;
-        self.skipped += next.skipped;
-        greater(&mut self.p50_ms, next.p50_ms);
-        greater(&mut self.p90_ms, next.p90_ms);
-        greater(&mut self.p95_ms, next.p95_ms);
-        greater(&mut self.p99_ms, next.p99_ms);
-        greater(&mut self.p99_9_ms, next.p99_9_ms);
-        greater(&mut self.max_ms, next.max_ms);
-        greater(&mut self.service_p99_ms, next.service_p99_ms);
-        greater(&mut self.lag_p99_ms, next.lag_p99_ms);
-    }
-}
-
-/// A row of `agents.csv` or `scripts.csv`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(super) struct PartRow {
-    phase: String,
-    pub(super) t_s: f64,
-    #[serde(alias = "agent", alias = "script")]
-    part: usize,
-    pub(super) transactions: u64,
-    pub(super) p99_ms: Option<f64>,
-    /// Only of agents.
-    #[serde(default)]
-    pub(super) cpu_fraction: Option<f64>,
-    /// Its length, from the summary.
-    #[serde(skip)]
-    pub(super) width_s: f64,
-}
-
-impl Join for PartRow {
-    fn join(&mut self, next: &Self) {
-        self.width_s += next.width_s;
-        self.transactions += next.transactions;
-        greater(&mut self.p99_ms, next.p99_ms);
-        greater(&mut self.cpu_fraction, next.cpu_fraction);
-    }
 }
 
 /// Why a folder is not one of results.
@@ -141,16 +69,18 @@ impl RunFiles {
     /// There is no summary in it, or a file is not what pgsurge writes.
     pub fn read(folder: &Path) -> Result<Self, SourceError> {
         let summary = read_summary(folder)?;
-        let mut intervals = Thinned::new(POINTS_MOST);
+        let mut record = Record::new(Shows::of(&summary.totals));
         each_row(&folder.join("intervals.csv"), |row: IntervalRow| {
             if row.phase == MEASURED {
-                intervals.push(row);
+                record.intervals.push(row);
             }
         })?;
-        let agents = parts(&folder.join("agents.csv"), &summary, summary.agents.len())?;
-        let scripts = parts(&folder.join("scripts.csv"), &summary, summary.scripts.len())?;
+        let agents = summary.agents.iter().map(|agent| agent.name.as_str());
+        record.agents = parts(&folder.join("agents.csv"), &summary, agents)?;
+        let scripts = summary.scripts.iter().map(|script| script.name.as_str());
+        record.scripts = parts(&folder.join("scripts.csv"), &summary, scripts)?;
         let [response, service] = histograms(&folder.join("latency.hlog"))?;
-        Ok(Self { summary, intervals, agents, scripts, response, service })
+        Ok(Self { summary, record, response, service })
     }
 }
 
@@ -190,18 +120,23 @@ fn each_row<T: DeserializeOwned>(path: &Path, mut take: impl FnMut(T)) -> Result
     reader.deserialize().try_for_each(|row| row.map(&mut take)).map_err(malformed)
 }
 
-/// The rows of each of so many parts.
-fn parts(path: &Path, run: &Summary, count: usize) -> Result<Vec<Thinned<PartRow>>, SourceError> {
-    let mut parts = vec![Thinned::new(PART_POINTS_MOST); count];
+/// The rows of each of these parts, which the table names by their places.
+fn parts<'a>(
+    path: &Path,
+    run: &Summary,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Part>, SourceError> {
+    let mut parts: Vec<Part> = names.map(Part::new).collect();
     let (interval_s, end_s) = (run.config.interval_s, run.totals.duration_s);
     each_row(path, |mut row: PartRow| {
         // The last one ends with the measured part.
         let left_s = end_s - row.t_s;
         row.width_s = if left_s > 0.0 { interval_s.min(left_s) } else { interval_s };
         if let Some(part) = parts.get_mut(row.part).filter(|_| row.phase == MEASURED) {
-            part.push(row);
+            part.rows.push(row);
         }
     })?;
+    parts.retain(|part| !part.rows.rows().is_empty());
     Ok(parts)
 }
 

@@ -33,7 +33,7 @@ pub(super) fn tpcb() -> ScriptSource {
     script("<builtin: TPC-B (sort of)>", "INSERT INTO pgbench_history ...;\n", 1)
 }
 
-pub(super) fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let host = Host {
         address: Address::Tcp { name: "db.example".into(), addr: None },
         port: 5432,
@@ -77,7 +77,7 @@ pub(super) fn plan() -> Plan {
 }
 
 /// `n` latencies from 0.5 ms on, a hundredth of them ten times as long.
-pub(super) fn latencies(n: u64) -> Histogram {
+pub(crate) fn latencies(n: u64) -> Histogram {
     let mut histogram = Histogram::new();
     for i in 0..n {
         histogram.record(if i % 100 == 99 { 5_000 } else { 500 + i % 97 });
@@ -125,7 +125,7 @@ pub(super) fn agent(name: &str, first_client: u32, clients: u32, transactions: u
 }
 
 /// An interval of so many agents, none missing.
-pub(super) fn ready(interval: Interval, agents: u32) -> ClusterInterval {
+pub(crate) fn ready(interval: Interval, agents: u32) -> ClusterInterval {
     let (missing, unreachable, parts) = (Vec::new(), Vec::new(), Vec::new());
     ClusterInterval { interval, agents, complete: true, missing, unreachable, moved: 0, parts }
 }

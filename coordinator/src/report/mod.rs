@@ -45,6 +45,6 @@ pub fn text(out: &mut impl std::io::Write, run: &RunResult) -> std::io::Result<(
 #[cfg(test)]
 mod document_tests;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;

@@ -106,6 +106,8 @@ pub enum RunEvent {
     Warning(String),
     /// The load has ended, and the logs of so many agents are being collected.
     CollectingLogs(usize),
+    /// This agent has another part of the run from now on: clients of a lost one.
+    Joins(String),
     /// An agent was given up.
     Lost {
         /// Its name.

@@ -1,29 +1,13 @@
 //! `report.html` of a run, and the same made again.
 
 use std::path::Path;
-use std::time::Duration;
 
 use pgsurge_tests::browser::{load, screenshot};
 use pgsurge_tests::cluster::{Cluster, Report, Run, pgsurge};
-use pgsurge_tests::postgres::{Postgres, Settings, Version};
 use pgsurge_tests::process::Running;
-use pgsurge_tests::turn::{self, Turn};
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(120);
-
-struct World {
-    server: Postgres,
-    _turn: Turn,
-}
-
-fn world() -> World {
-    let turn = turn::take();
-    let server = Postgres::start(Version::V15, &Settings::new());
-    let mut init = pgsurge(&["init", "-q", "-s", "1", &server.uri()]);
-    let _ = Running::run("init", &mut init, PATIENCE).expect_code(0);
-    World { server, _turn: turn }
-}
+use super::fixture::{PATIENCE, World, world};
 
 /// Two agents, two scripts, a rate, statements: everything that a page can show.
 fn run(world: &World) -> Report {

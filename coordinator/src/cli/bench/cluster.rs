@@ -1,6 +1,6 @@
 //! The options that pgbench does not have: the fleet, the connection phase, results.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use pgsurge_common::plan::ConnectBudget;
@@ -61,6 +61,8 @@ pub struct ClusterArgs {
     pub results: Choice,
     /// Unless `--no-html`: results have a page.
     pub html: bool,
+    /// `--web`: where the live page is.
+    pub web: Option<SocketAddr>,
     /// `--format`.
     pub format: Format,
     /// `--fail-if`.
@@ -92,6 +94,7 @@ impl Default for ClusterArgs {
             drain_timeout: None,
             results: Choice::Default,
             html: true,
+            web: None,
             format: Format::Text,
             fail_if: Vec::new(),
             require_valid: false,
@@ -159,6 +162,7 @@ impl ClusterArgs {
             "require" => return Err(one_of(given, "valid")),
             "no-results" => self.results = Choice::Nowhere,
             "no-html" => self.html = false,
+            "web" => self.web = Some(web_address(value)?),
             "format" => {
                 self.format = match value {
                     "text" => Format::Text,
@@ -188,20 +192,30 @@ impl ClusterArgs {
 
 /// Reads `ADDR:PORT`, `:PORT`, `PORT` or a bare address (then port 7432).
 pub fn listen_address(text: &str) -> Result<SocketAddr, UsageError> {
+    let bare = |text: &str| text.parse().ok().map(|ip: IpAddr| SocketAddr::new(ip, 7432));
+    address_in(text).or_else(|| bare(text)).ok_or_else(|| {
+        UsageError::new(format!("invalid value \"{text}\" for option --listen"))
+            .hint("give an address and a port, for example 0.0.0.0:7432")
+    })
+}
+
+fn web_address(text: &str) -> Result<SocketAddr, UsageError> {
+    address_in(text).ok_or_else(|| {
+        UsageError::new(format!("invalid value \"{text}\" for option --web"))
+            .hint("give a port, or an address and a port, for example 8080 or 0.0.0.0:8080")
+    })
+}
+
+fn address_in(text: &str) -> Option<SocketAddr> {
     let with_host =
         |port: &str| port.parse::<u16>().ok().map(|p| SocketAddr::from(([127, 0, 0, 1], p)));
     text.parse::<SocketAddr>()
         .ok()
-        .or_else(|| text.parse::<std::net::IpAddr>().ok().map(|ip| SocketAddr::new(ip, 7432)))
         .or_else(|| with_host(text))
         .or_else(|| text.strip_prefix("localhost:").and_then(with_host))
         .or_else(|| {
             let port = text.strip_prefix("*:").or_else(|| text.strip_prefix(':'))?.parse().ok()?;
             Some(SocketAddr::from(([0, 0, 0, 0], port)))
-        })
-        .ok_or_else(|| {
-            UsageError::new(format!("invalid value \"{text}\" for option --listen"))
-                .hint("give an address and a port, for example 0.0.0.0:7432")
         })
 }
 

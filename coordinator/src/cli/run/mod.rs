@@ -5,6 +5,7 @@
 
 mod announce;
 mod gather;
+mod live;
 mod patience;
 mod plan;
 mod result;
@@ -32,6 +33,7 @@ use crate::picture;
 use crate::report::{Folder, Options, RunResult};
 use crate::run::{self, Aborted, Interrupts, RunError, RunOutcome, RunSpec};
 
+use live::Live;
 use patience::{Beside, unless};
 use target::{Look, Observed};
 
@@ -87,6 +89,7 @@ async fn execute(
     let target = super::target::resolve_target(connection)?;
     announce::local_target(&args, &target);
     let interrupts = surroundings.interrupts.clone();
+    let live = Live::open(&args).await?;
     let (fleet, fleet_options) = gather::open(&args, surroundings).await?;
 
     let mut look = Look::open(&args, &target, &interrupts).await?;
@@ -104,6 +107,7 @@ async fn execute(
 
     let options = options(&args);
     let plan = Arc::new(plan);
+    live.planned(&plan, &agents);
     let (events, receiver) = mpsc::channel(EVENTS);
     let spec = RunSpec {
         plan: Arc::clone(&plan),
@@ -114,6 +118,7 @@ async fn execute(
         interrupts: interrupts.clone(),
     };
     let watch = watch::Watch::new(&plan, &options, folder, args.progress.is_none());
+    let watch = watch.on(live.board());
     let watching = tokio::spawn(watch.until_the_end(receiver));
     let outcome = load(spec).await;
     let watched = watching.await.expect("watching a run does not panic");
@@ -141,7 +146,9 @@ async fn execute(
         watched: &watched,
         server,
     };
-    Ok(finish(&args, &found.assemble(), watched.folder, aborted.as_ref()))
+    let result = found.assemble();
+    live.done(&result).await;
+    Ok(finish(&args, &result, watched.folder, aborted.as_ref()))
 }
 
 /// Where collected logs go. A default results folder that cannot be made is no error, unless they need it.

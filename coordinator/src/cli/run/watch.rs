@@ -1,6 +1,7 @@
 //! What happens while a run is on: progress lines or a bar, notices of clients, files that grow.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use jiff::Timestamp;
@@ -12,12 +13,14 @@ use tokio::sync::mpsc;
 use crate::merge::ClusterInterval;
 use crate::report::{Bar, Folder, Options, Progress};
 use crate::run::RunEvent;
+use crate::web::Board;
 
 /// Reads the events of a run.
 pub struct Watch {
-    plan: std::sync::Arc<Plan>,
+    plan: Arc<Plan>,
     options: Options,
     folder: Option<Folder>,
+    board: Option<Arc<Board>>,
     names_agents: bool,
     progress: Option<Progress>,
     bar: Option<Bar>,
@@ -34,22 +37,24 @@ pub struct Watched {
 
 impl Watch {
     /// `bar` allows one, which only a terminal gets.
-    pub fn new(
-        plan: &std::sync::Arc<Plan>,
-        options: &Options,
-        folder: Option<Folder>,
-        bar: bool,
-    ) -> Self {
+    pub fn new(plan: &Arc<Plan>, options: &Options, folder: Option<Folder>, bar: bool) -> Self {
         let drawn = bar && io::stderr().is_terminal();
         Self {
-            plan: std::sync::Arc::clone(plan),
+            plan: Arc::clone(plan),
             options: options.clone(),
             folder,
+            board: None,
             names_agents: options.agents > 0,
             progress: None,
             bar: drawn.then(|| Bar::new(&plan.load, options.interval)),
             started: None,
         }
+    }
+
+    /// Tells a board what happens, too.
+    pub fn on(mut self, board: Option<Arc<Board>>) -> Self {
+        self.board = board;
+        self
     }
 
     /// Reads until the run drops its end of the channel.
@@ -68,7 +73,9 @@ impl Watch {
                     let agents = counted(agents as u64, "agent");
                     self.say(&format!("pgsurge: collecting the logs of {agents}"));
                 }
+                RunEvent::Joins(agent) => self.tell(|board| board.joins(&agent)),
                 RunEvent::Lost { agent, reason } => {
+                    self.tell(|board| board.lost(&agent, &reason));
                     self.say(&format!("pgsurge: warning: agent {agent} was lost: {reason}"));
                 }
             }
@@ -92,6 +99,7 @@ impl Watch {
             self.say(&format!("pgsurge: warning: {news}"));
         }
         self.progress = Progress::new(&self.plan, &self.options, started);
+        self.tell(Board::starts);
     }
 
     fn interval(&mut self, ready: &ClusterInterval) {
@@ -101,13 +109,21 @@ impl Watch {
         if let Some(bar) = &self.bar {
             bar.record(ready);
         }
+        self.tell(|board| board.interval(ready));
         let line = self.progress.as_mut().and_then(|p| p.record(ready));
         if let Some(line) = line {
             self.say(&line);
         }
     }
 
+    fn tell(&self, what: impl FnOnce(&Board)) {
+        if let Some(board) = &self.board {
+            what(board);
+        }
+    }
+
     fn say(&self, line: &str) {
+        self.tell(|board| board.said(line));
         let print = || {
             let _ = writeln!(io::stderr(), "{line}");
         };

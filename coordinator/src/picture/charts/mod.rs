@@ -6,21 +6,27 @@ mod over_time;
 mod parts;
 
 use super::chart::Chart;
+use super::record::Record;
 use super::source::RunFiles;
 
 /// The charts of a run, in the order of the page.
 pub(super) fn of_run(files: &RunFiles) -> Vec<Chart> {
-    let mut charts = Vec::new();
-    if !files.intervals.rows().is_empty() {
-        charts.push(over_time::throughput(files));
-        charts.push(over_time::latency(files));
-        charts.extend(over_time::lag(files));
-        charts.extend(parts::agents(files));
-        charts.extend(parts::scripts(files));
-    }
     let marks = marks::of(&files.summary);
+    let charts = over_time(&files.record);
     let mut charts: Vec<Chart> = charts.into_iter().map(|chart| chart.marked(&marks)).collect();
     charts.extend(distribution::percentiles(files));
     charts.extend(distribution::density(files));
+    charts
+}
+
+/// Those over time; none if there is nothing to show.
+pub(super) fn over_time(record: &Record) -> Vec<Chart> {
+    if record.intervals.rows().is_empty() {
+        return Vec::new();
+    }
+    let mut charts = vec![over_time::throughput(record), over_time::latency(record)];
+    charts.extend(over_time::lag(record));
+    charts.extend(parts::agents(record));
+    charts.extend(parts::scripts(record));
     charts
 }

@@ -4,16 +4,14 @@ use std::cmp::Reverse;
 
 use super::over_time::{LOG_MS, grouped};
 use crate::picture::chart::Chart;
-use crate::picture::series::Thinned;
-use crate::picture::source::{PartRow, RunFiles};
+use crate::picture::record::{Part, PartRow, Record};
 
 /// So many lines can be told apart; of more parts the busiest are shown.
 const LINES_MOST: usize = 12;
 
 /// Throughput, response time and CPU of each agent.
-pub(super) fn agents(files: &RunFiles) -> Vec<Chart> {
-    let names = files.summary.agents.iter().map(|agent| agent.name.as_str());
-    let parts = Parts::busiest(names, &files.agents);
+pub(super) fn agents(record: &Record) -> Vec<Chart> {
+    let parts = Parts::busiest(&record.agents);
     let mut charts = Vec::new();
     if parts.all > 1 {
         let chart = Chart::over_time("agents-throughput", "Throughput by agent", PER_SECOND);
@@ -32,9 +30,8 @@ pub(super) fn agents(files: &RunFiles) -> Vec<Chart> {
 }
 
 /// Throughput and response time of each script, where there are several.
-pub(super) fn scripts(files: &RunFiles) -> Vec<Chart> {
-    let names = files.summary.scripts.iter().map(|script| script.name.as_str());
-    let parts = Parts::busiest(names, &files.scripts);
+pub(super) fn scripts(record: &Record) -> Vec<Chart> {
+    let parts = Parts::busiest(&record.scripts);
     if parts.lines.is_empty() {
         return Vec::new();
     }
@@ -52,25 +49,20 @@ fn rate(row: &PartRow) -> Option<f64> {
     (row.width_s > 0.0).then(|| row.transactions as f64 / row.width_s)
 }
 
-/// One line and its name.
-type Line<'a> = (&'a str, &'a Thinned<PartRow>);
-
 /// The parts that are shown.
 struct Parts<'a> {
-    lines: Vec<Line<'a>>,
+    lines: Vec<&'a Part>,
     all: usize,
 }
 
 impl<'a> Parts<'a> {
     /// Those with the most transactions, in their own order.
-    fn busiest(names: impl Iterator<Item = &'a str>, parts: &'a [Thinned<PartRow>]) -> Self {
-        let mut lines: Vec<(usize, Line<'a>)> =
-            names.zip(parts).filter(|(_, part)| !part.rows().is_empty()).enumerate().collect();
-        let all = lines.len();
-        lines.sort_by_key(|&(place, (_, part))| (Reverse(transactions(part)), place));
+    fn busiest(parts: &'a [Part]) -> Self {
+        let mut lines: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
+        lines.sort_by_key(|&(place, part)| (Reverse(part.transactions()), place));
         lines.truncate(LINES_MOST);
         lines.sort_by_key(|&(place, _)| place);
-        Self { lines: lines.into_iter().map(|(_, line)| line).collect(), all }
+        Self { lines: lines.into_iter().map(|(_, part)| part).collect(), all: parts.len() }
     }
 
     fn which(&self) -> String {
@@ -83,16 +75,12 @@ impl<'a> Parts<'a> {
     }
 
     fn group(&self) -> usize {
-        self.lines.iter().map(|(_, part)| part.group()).max().unwrap_or(1)
+        self.lines.iter().map(|part| part.rows.group()).max().unwrap_or(1)
     }
 
     fn lines(&self, chart: Chart, figure: fn(&PartRow) -> Option<f64>) -> Chart {
-        self.lines.iter().fold(chart, |chart, (name, part)| {
-            chart.line(name, &part.points(|row| row.t_s, figure))
+        self.lines.iter().fold(chart, |chart, part| {
+            chart.line(&part.name, &part.rows.points(|row| row.t_s, figure))
         })
     }
-}
-
-fn transactions(part: &Thinned<PartRow>) -> u64 {
-    part.rows().iter().map(|row| row.transactions).sum()
 }

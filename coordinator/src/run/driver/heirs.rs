@@ -60,6 +60,7 @@ impl Driver {
         self.mark(part, |merger, part| merger.moving(part, host, lost)).await;
         self.prepare(part);
         let (clients, from, name) = (self.clients(part), self.name(lost), self.name(part));
+        self.tell(RunEvent::Joins(name.clone())).await;
         let line = format!("agent {name} takes over {clients} of agent {from}");
         self.tell(RunEvent::Warning(line)).await;
     }

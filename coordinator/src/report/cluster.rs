@@ -91,7 +91,10 @@ fn agent_row(run: &RunResult, agent: &AgentResult) -> Vec<String> {
 /// What sets an agent apart from one that was there from beginning to end.
 fn remarks(agent: &AgentResult) -> Vec<String> {
     let took = agent.took_over_from.as_ref().zip(agent.ran);
-    let took = took.map(|(from, ran)| format!("took over from {from} at {:.0} s", ran.from_s));
+    let took = took.map(|(from, ran)| match ran.seconds() {
+        0.0 => format!("was to take over from {from}"),
+        _ => format!("took over from {from} at {:.0} s", ran.from_s),
+    });
     let silent = agent.unreachable.iter().take(3);
     let silent =
         silent.map(|span| format!("unreachable {:.1} to {:.1} s", span.from_s, span.until_s));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pgsurge_tests::cluster::{Cluster, pgsurge};
+use pgsurge_tests::cluster::{Cluster, free_address, pgsurge};
 use pgsurge_tests::postgres::Settings;
 use pgsurge_tests::process::eventually;
 use pgsurge_tests::proxy::Proxy;
@@ -139,6 +139,33 @@ fn clients_of_a_killed_agent_go_on_on_the_other_and_nothing_is_counted_twice() {
     let tps = heir["tps"].as_f64().unwrap();
     assert!((tps * seconds - done(heir) as f64).abs() < 1.0, "{heir:#}");
     assert!(report.finished.stdout.contains("figures hold"), "{}", report.finished);
+}
+
+#[test]
+fn clients_that_nobody_has_room_for_stay_away_and_the_run_says_so() {
+    let world = World::with_tables();
+    let mut cluster = Cluster::at(free_address());
+    for name in ["a1", "a2"] {
+        let mut arguments = cluster.agent_arguments(name);
+        arguments.extend(["--max-clients", "3"].map(str::to_owned));
+        cluster.add(pgsurge(&arguments));
+    }
+    let policy = ["--lease", "2", "--on-agent-loss", "rebalance"];
+    let arguments = ["-S", "-c", "4", "-T", "600", "-P", "1", "-n", &world.uri];
+    let run = cluster.run(&[&policy[..], &arguments].concat()).start();
+    run.process.wait_for_stderr("progress: 2.0 s", PATIENCE);
+    drop(cluster.take(0));
+    run.process.wait_for_stderr("4 clients are more than the 3", PATIENCE);
+    run.process.signal(Signal::INT);
+    let report = run.finish(PATIENCE).expect_code(130);
+    let summary = report.summary();
+    assert_eq!(summary["verdict"]["valid"], false, "{summary:#}");
+    let agents = summary["agents"].as_array().unwrap();
+    let (refused, others): (Vec<_>, Vec<_>) =
+        agents.iter().partition(|agent| !agent["took_over_from"].is_null());
+    assert_eq!((refused.len(), others.len()), (1, 2), "{summary:#}");
+    assert_eq!(refused[0]["transactions"], 0, "{summary:#}");
+    assert!(report.finished.stdout.contains("was to take over from"), "{}", report.finished);
 }
 
 #[test]

@@ -258,19 +258,15 @@ fn warmup(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
 }
 
 fn comparison(count: &Comparison) -> String {
-    match count {
-        Comparison::NotCheckable(reason) => format!("not checkable: {reason}"),
-        Comparison::Exactly { server, fleet } | Comparison::AtLeast { server, fleet }
-            if server == fleet =>
-        {
-            format!("{server}, as the agents counted")
-        }
-        Comparison::AtLeast { server, fleet } if server >= fleet => {
-            format!("{server}, at least the {fleet} that the agents counted")
-        }
-        Comparison::Exactly { server, fleet } | Comparison::AtLeast { server, fleet } => {
-            format!("{server}, but the agents counted {fleet}")
-        }
+    match *count {
+        Comparison::NotCheckable(ref reason) => format!("not checkable: {reason}"),
+        Comparison::Exactly { server, fleet }
+        | Comparison::AtLeast { server, fleet }
+        | Comparison::Between { server, fleet, .. } => match () {
+            () if server == fleet => format!("{server}, as the agents counted"),
+            () if count.is_contradicted() => format!("{server}, but the agents counted {fleet}"),
+            () => format!("{server}, at least the {fleet} that the agents counted"),
+        },
     }
 }
 

@@ -36,7 +36,22 @@ pub(super) fn of(run: &RunResult) -> Evidence {
         cut: cut(run),
         rate: rate(run),
         server_commits: compare(run, &run.server.commits, commits(run)),
-        history_rows: compare(run, &run.server.history_rows, history_rows(run)),
+        history_rows: bounded(run, compare(run, &run.server.history_rows, history_rows(run))),
+    }
+}
+
+/// A client that was broken off has added one row at most that it could not report, and one that is still at work
+/// when a run is cut short, too. Of what a lost agent did nothing is known.
+fn bounded(run: &RunResult, rows: Comparison) -> Comparison {
+    let all_there = run.agents.iter().all(|agent| agent.totals.is_some());
+    match (rows, &run.server.history_rows) {
+        (Comparison::AtLeast { server, fleet }, ServerCount::Counted(_)) if all_there => {
+            let cut = run.status != Status::Complete;
+            let at_work = if cut { u64::from(run.plan.load.clients) } else { 0 };
+            let unseen = unknown(run) + u64::from(run.merged.aborted_clients) + at_work;
+            Comparison::Between { server, fleet, most: fleet + unseen }
+        }
+        (rows, _) => rows,
     }
 }
 

@@ -24,13 +24,18 @@ fn disagreement(found: &Disagreement) -> Finding {
 }
 
 fn contradicted(what: &str, count: &Comparison) -> Option<Finding> {
-    let (server, fleet, bound) = match *count {
-        Comparison::Exactly { server, fleet } if server != fleet => (server, fleet, ""),
-        Comparison::AtLeast { server, fleet } if server < fleet => (server, fleet, " or more"),
-        _ => return None,
+    if !count.is_contradicted() {
+        return None;
+    }
+    let (server, fleet, must_be) = match *count {
+        Comparison::NotCheckable(_) => return None,
+        Comparison::Exactly { server, fleet } => (server, fleet, fleet.to_string()),
+        Comparison::AtLeast { server, fleet } => (server, fleet, format!("{fleet} or more")),
+        Comparison::Between { server, fleet, most } => {
+            (server, fleet, format!("{fleet} to {most}"))
+        }
     };
-    let message =
-        format!("the server counts {server} {what}, by the agents it must be {fleet}{bound}");
+    let message = format!("the server counts {server} {what}, by the agents it must be {must_be}");
     Some(finding(None, (server, fleet), message))
 }
 
@@ -69,6 +74,7 @@ mod tests {
     fn the_server_must_agree_where_it_can_be_asked() {
         let exactly = |server| Comparison::Exactly { server, fleet: 10 };
         let at_least = |server| Comparison::AtLeast { server, fleet: 10 };
+        let between = |server| Comparison::Between { server, fleet: 10, most: 12 };
         let cases = [
             (exactly(10), 0),
             (exactly(9), 1),
@@ -76,6 +82,10 @@ mod tests {
             (at_least(10), 0),
             (at_least(11), 0),
             (at_least(9), 1),
+            (between(9), 1),
+            (between(10), 0),
+            (between(12), 0),
+            (between(13), 1),
             (Comparison::NotCheckable("a pooler is in between".into()), 0),
         ];
         for (count, found) in cases {

@@ -148,13 +148,35 @@ pub enum Comparison {
         /// By the agents.
         fleet: u64,
     },
-    /// Work that no agent could report may have been committed too.
+    /// Work that no agent could report may have been committed too, but no more than was in flight.
+    Between {
+        /// By the server.
+        server: u64,
+        /// By the agents.
+        fleet: u64,
+        /// The same with all that may have been committed unseen.
+        most: u64,
+    },
+    /// Work that no agent could report may have been committed too, nobody knows how much.
     AtLeast {
         /// By the server.
         server: u64,
         /// By the agents.
         fleet: u64,
     },
+}
+
+impl Comparison {
+    /// The server says what cannot be, if the agents are right.
+    #[must_use]
+    pub fn is_contradicted(&self) -> bool {
+        match *self {
+            Self::NotCheckable(_) => false,
+            Self::Exactly { server, fleet } => server != fleet,
+            Self::AtLeast { server, fleet } => server < fleet,
+            Self::Between { server, fleet, most } => !(fleet..=most).contains(&server),
+        }
+    }
 }
 
 #[cfg(test)]

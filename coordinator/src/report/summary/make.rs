@@ -311,19 +311,16 @@ fn server(run: &RunResult) -> ServerSummary {
 }
 
 fn check(comparison: Comparison) -> CheckSummary {
+    let contradicted = comparison.is_contradicted();
     match comparison {
         Comparison::NotCheckable(reason) => CheckSummary::NotCheckable { reason },
-        Comparison::Exactly { server, fleet } | Comparison::AtLeast { server, fleet }
-            if server == fleet =>
-        {
-            CheckSummary::Equal { server, fleet }
-        }
-        Comparison::AtLeast { server, fleet } if server >= fleet => {
-            CheckSummary::AtLeast { server, fleet }
-        }
-        Comparison::Exactly { server, fleet } | Comparison::AtLeast { server, fleet } => {
-            CheckSummary::Contradicted { server, fleet }
-        }
+        Comparison::Exactly { server, fleet }
+        | Comparison::AtLeast { server, fleet }
+        | Comparison::Between { server, fleet, .. } => match () {
+            () if server == fleet => CheckSummary::Equal { server, fleet },
+            () if contradicted => CheckSummary::Contradicted { server, fleet },
+            () => CheckSummary::AtLeast { server, fleet },
+        },
     }
 }
 

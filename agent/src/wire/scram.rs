@@ -178,6 +178,10 @@ impl Proven {
     }
 }
 
+/// Whoever answers in a server's place could have us hash for hours. The coordinator's own session has the same
+/// bound (postgres-protocol's), so no run gets further with more; PostgreSQL's default is 4096.
+const ITERATIONS_MOST: u32 = 100_000;
+
 /// The server's first message.
 #[derive(Debug)]
 struct Challenge<'a> {
@@ -195,7 +199,14 @@ impl<'a> Challenge<'a> {
         };
         let nonce = attribute("r=")?;
         let salt = BASE64.decode(attribute("s=")?).map_err(|_| malformed("salt"))?;
-        let iterations = attribute("i=")?.parse().map_err(|_| malformed("iteration count"))?;
+        let iterations: NonZeroU32 =
+            attribute("i=")?.parse().map_err(|_| malformed("iteration count"))?;
+        if iterations.get() > ITERATIONS_MOST {
+            let message = format!(
+                "the server asks for {iterations} iterations (scram_iterations), at most {ITERATIONS_MOST} are done"
+            );
+            return Err(ConnectError::new("protocol", message));
+        }
         Ok(Self { nonce, salt, iterations })
     }
 }
@@ -256,6 +267,21 @@ mod tests {
         assert_eq!(BASE64.encode(proof), "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
         let server = hmac::sign(&keys.server, signed.as_bytes());
         assert_eq!(BASE64.encode(server.as_ref()), "6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=");
+    }
+
+    #[test]
+    fn a_server_cannot_make_us_hash_for_ever() {
+        let asked = |iterations: u64| {
+            let keys = KeyCache::default();
+            let nonce = "rOprNGfwEbeRWgbNEkqOmore";
+            let message = format!("r={nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i={iterations}");
+            example(&keys).prove(message.as_bytes()).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(asked(4096), Ok(()));
+        let refused = asked(100_001).unwrap_err();
+        assert!(refused.contains("asks for 100001 iterations (scram_iterations)"), "{refused}");
+        assert!(asked(u64::from(u32::MAX)).is_err());
+        assert!(asked(u64::from(u32::MAX) + 1).unwrap_err().contains("malformed"));
     }
 
     #[test]

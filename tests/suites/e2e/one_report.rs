@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pgsurge_tests::cluster::{Cluster, Report, Run, pgsurge};
 use pgsurge_tests::fake_server::{Behaviour, FakeServer};
-use pgsurge_tests::postgres::Settings;
+use pgsurge_tests::postgres::{Postgres, Settings, Version};
 use pgsurge_tests::process::{Running, let_pass};
 use pgsurge_tests::turn;
 
@@ -124,6 +124,43 @@ fn a_warm_up_is_outside_of_every_figure() {
     assert!(world.history_rows() > counted, "nothing was done in the warm-up");
     let duration = report.figure("/totals/duration_s");
     assert!((3.0..4.5).contains(&duration), "{duration}");
+}
+
+#[test]
+fn sessions_that_spread_over_servers_are_not_held_against_the_count_of_one() {
+    let world = World::with_tables();
+    let other = Postgres::start(Version::V15, &Settings::new());
+    let mut init = pgsurge(&["init", "-q", "-s", "1", &other.uri()]);
+    let _ = Running::run("init", &mut init, PATIENCE).expect_code(0);
+    let ports = [world.server.port(), other.port()];
+    let uri = |balance: &str| {
+        let [first, second] = ports;
+        format!(
+            "postgresql://postgres@127.0.0.1:{first},127.0.0.1:{second}/postgres?load_balance_hosts={balance}"
+        )
+    };
+    let rows = |server: &Postgres| -> u64 {
+        server.value("select count(*) from pgbench_history").parse().unwrap()
+    };
+
+    let arguments = ["-n", "-c", "20", "-t", "10"];
+    let spread = Run::local(&[&arguments[..], &[&uri("random")]].concat()).finish(PATIENCE);
+    let spread = spread.expect_code(0);
+    let (here, there) = (rows(&world.server), rows(&other));
+    assert_eq!(here + there, 200, "both together have it all");
+    assert!(here > 0 && there > 0, "{here} and {there}: twenty sessions found one server only");
+    assert_eq!(spread.findings(), ["short-run"]);
+    let stdout = &spread.finished.stdout;
+    assert!(stdout.contains("not checkable: load_balance_hosts=random"), "{stdout}");
+
+    let first_only = Run::local(&[&arguments[..], &[&uri("disable")]].concat()).finish(PATIENCE);
+    let first_only = first_only.expect_code(0);
+    assert_eq!(rows(&world.server), here + 200, "the first of the list has it all");
+    assert!(
+        first_only.finished.stdout.contains("as the agents counted"),
+        "{}",
+        first_only.finished
+    );
 }
 
 fn clients(agent: &serde_json::Value) -> u64 {

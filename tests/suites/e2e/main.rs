@@ -7,6 +7,7 @@ mod bad_input;
 mod collect;
 mod ending;
 mod files;
+mod findings;
 mod fixture;
 mod hosts;
 mod interrupts;

@@ -2,6 +2,7 @@
 
 pub mod certs;
 pub mod cli;
+pub mod experiment;
 pub mod fleet;
 pub mod init;
 pub mod logs;

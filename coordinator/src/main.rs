@@ -57,6 +57,17 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
             let _ = std::io::stdout().write_all(text.as_bytes());
             Ok(ExitCode::Done)
         }
+        Invocation::Capacity(args) => {
+            logging::start(filter(Verbosity::Normal));
+            block_on(async {
+                let interrupts = signals::interrupts()?;
+                let surroundings = || {
+                    let local_agent = local::agent();
+                    Ok(cli::run::Surroundings { local_agent, interrupts: interrupts.clone() })
+                };
+                cli::capacity::capacity(args, surroundings).await
+            })
+        }
         Invocation::Report(args) => {
             let text = cli::report::report(&args)?;
             let _ = std::io::stdout().write_all(text.as_bytes());

@@ -9,6 +9,7 @@ use pgsurge_common::workload::{builtin_list, find_builtin};
 
 use super::agent::AgentArgs;
 use super::bench::BenchArgs;
+use super::capacity::CapacityArgs;
 use super::certs::CertsArgs;
 use super::connection::ConnectionArgs;
 use super::help::{self, Mode};
@@ -32,6 +33,8 @@ pub enum Invocation {
     Agent(AgentArgs),
     /// Make certificates.
     Certs(CertsArgs),
+    /// Search for the highest rate.
+    Capacity(CapacityArgs),
     /// Make pages of results.
     Report(ReportArgs),
 }
@@ -57,6 +60,10 @@ impl Invocation {
             "agent" => parsed::<AgentArgs>(args, "agent")?.and_then(|args| {
                 args.tls().complete()?;
                 Ok(Self::Agent(args))
+            }),
+            "capacity" => parsed::<CapacityArgs>(args, "capacity")?.and_then(|args| {
+                args.check()?;
+                Ok(Self::Capacity(args))
             }),
             "certs" => parsed::<CertsArgs>(args, "certs")?.and_then(|args| {
                 args.check()?;

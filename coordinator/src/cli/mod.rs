@@ -2,8 +2,10 @@
 
 pub mod agent;
 pub mod bench;
+pub mod capacity;
 pub mod certs;
 mod connection;
+mod experiment;
 pub mod help;
 pub mod init;
 mod invocation;

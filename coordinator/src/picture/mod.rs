@@ -11,6 +11,7 @@ pub mod live;
 mod page;
 mod record;
 mod series;
+mod sheet;
 mod source;
 
 use std::fs::File;
@@ -18,7 +19,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub use page::{charting_script, live_page, run_page};
-pub use source::{RunFiles, SourceError};
+pub use sheet::{Curves, Sheet};
+pub use source::RunFiles;
 
 /// Name of the page in a results folder.
 pub const PAGE: &str = "report.html";

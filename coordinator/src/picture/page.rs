@@ -21,11 +21,11 @@ struct Page<'a> {
 }
 
 /// A chart ready for the page.
-struct Drawn {
-    id: &'static str,
-    title: String,
-    note: String,
-    json: String,
+pub(super) struct Drawn {
+    pub(super) id: &'static str,
+    pub(super) title: String,
+    pub(super) note: String,
+    pub(super) json: String,
 }
 
 impl From<Chart> for Drawn {

@@ -2,7 +2,7 @@
 //! the length of a run.
 
 /// A figure at moments, in seconds since the measured part began; a gap where there is none.
-pub(super) type Points = Vec<(f64, Option<f64>)>;
+pub type Points = Vec<(f64, Option<f64>)>;
 
 /// A row that can stand for several.
 pub(super) trait Join {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,8 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde::de::DeserializeOwned;
 
 use super::record::{IntervalRow, Part, PartRow, Record, Shows};
-use crate::report::summary::{SCHEMA, Summary};
+use crate::report::summary::Summary;
+use crate::report::summary::read::{ReadError, read};
 
 /// The phase that pages are about.
 const MEASURED: &str = "measure";
@@ -30,45 +31,13 @@ pub struct RunFiles {
     pub(super) service: Option<Histogram<u64>>,
 }
 
-/// Why a folder is not one of results.
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    /// It has no summary, or it cannot be read.
-    #[error("{} holds no results: cannot read {}", folder.display(), path.display())]
-    Unreadable {
-        /// The folder.
-        folder: PathBuf,
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        #[source]
-        error: io::Error,
-    },
-    /// It is not what pgsurge writes.
-    #[error("{}: {what}", path.display())]
-    Malformed {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// A later version wrote it.
-    #[error("{} is of schema {found}, this version reads {SCHEMA}", path.display())]
-    Foreign {
-        /// Which file.
-        path: PathBuf,
-        /// Its schema.
-        found: String,
-    },
-}
-
 impl RunFiles {
     /// Reads a results folder, complete or partial.
     ///
     /// # Errors
     /// There is no summary in it, or a file is not what pgsurge writes.
-    pub fn read(folder: &Path) -> Result<Self, SourceError> {
-        let summary = read_summary(folder)?;
+    pub fn read(folder: &Path) -> Result<Self, ReadError> {
+        let summary = read(folder)?;
         let mut record = Record::new(Shows::of(&summary.totals));
         each_row(&folder.join("intervals.csv"), |row: IntervalRow| {
             if row.phase == MEASURED {
@@ -84,33 +53,10 @@ impl RunFiles {
     }
 }
 
-fn read_summary(folder: &Path) -> Result<Summary, SourceError> {
-    let path = folder.join("summary.json");
-    let text = std::fs::read(&path).map_err(|error| SourceError::Unreadable {
-        folder: folder.to_owned(),
-        path: path.clone(),
-        error,
-    })?;
-    let malformed = |error: serde_json::Error| SourceError::Malformed {
-        path: path.clone(),
-        what: error.to_string(),
-    };
-    let document: serde_json::Value = serde_json::from_slice(&text).map_err(malformed)?;
-    match document.get("schema").and_then(serde_json::Value::as_str) {
-        Some(SCHEMA) => serde_json::from_value(document).map_err(malformed),
-        found => Err(SourceError::Foreign {
-            found: found.unwrap_or("none").to_owned(),
-            path: path.clone(),
-        }),
-    }
-}
-
 /// Reads a table row by row; none where the file is not there.
-fn each_row<T: DeserializeOwned>(path: &Path, mut take: impl FnMut(T)) -> Result<(), SourceError> {
-    let malformed = |error: csv::Error| SourceError::Malformed {
-        path: path.to_owned(),
-        what: error.to_string(),
-    };
+fn each_row<T: DeserializeOwned>(path: &Path, mut take: impl FnMut(T)) -> Result<(), ReadError> {
+    let malformed =
+        |error: csv::Error| ReadError::Malformed { path: path.to_owned(), what: error.to_string() };
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -125,7 +71,7 @@ fn parts<'a>(
     path: &Path,
     run: &Summary,
     names: impl Iterator<Item = &'a str>,
-) -> Result<Vec<Part>, SourceError> {
+) -> Result<Vec<Part>, ReadError> {
     let mut parts: Vec<Part> = names.map(Part::new).collect();
     let (interval_s, end_s) = (run.config.interval_s, run.totals.duration_s);
     each_row(path, |mut row: PartRow| {
@@ -141,8 +87,8 @@ fn parts<'a>(
 }
 
 /// Sums of the log's histograms without a tag, and of those of service time.
-fn histograms(path: &Path) -> Result<[Option<Histogram<u64>>; 2], SourceError> {
-    let malformed = |what: String| SourceError::Malformed { path: path.to_owned(), what };
+fn histograms(path: &Path) -> Result<[Option<Histogram<u64>>; 2], ReadError> {
+    let malformed = |what: String| ReadError::Malformed { path: path.to_owned(), what };
     let log = match std::fs::read(path) {
         Ok(log) => log,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok([None, None]),

@@ -27,7 +27,9 @@ pub use evidence::{
     Planned, RateEvidence,
 };
 pub use exit::{Ending, exit_code};
-pub use expectation::{Checked, Expectation, Figure, Measured, NotAnExpectation, Statistic, Time};
+pub use expectation::{
+    Checked, Expectation, Figure, Measured, NotAnExpectation, Statistic, Time, missed,
+};
 
 /// What the rules found.
 #[derive(Clone, Debug, Default, PartialEq)]

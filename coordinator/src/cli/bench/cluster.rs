@@ -23,6 +23,8 @@ pub enum Format {
     Text,
     /// The summary document.
     Json,
+    /// No report: whoever asked reads the results folder.
+    Nothing,
 }
 
 /// Options of a cluster run; all have a meaning for a run in one process, too.

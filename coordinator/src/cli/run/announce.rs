@@ -63,7 +63,7 @@ pub fn waiting(agents: u32, address: SocketAddr) {
 
 /// The first line of the report.
 pub fn banner(args: &BenchArgs, facts: &Facts) -> Result<()> {
-    if super::is_json(args) {
+    if !super::is_text(args) {
         return Ok(());
     }
     let mut out = io::stdout().lock();
@@ -77,6 +77,7 @@ pub fn report(format: Format, result: &RunResult) -> Result<()> {
         Format::Text => report::pgbench::report(&mut out, result)
             .and_then(|()| report::cluster::report(&mut out, result)),
         Format::Json => report::json(&mut out, &summary::Summary::from(result)),
+        Format::Nothing => Ok(()),
     };
     tolerant(printed.and_then(|()| out.flush()))
 }

@@ -219,8 +219,8 @@ fn finish(
         announce::incomplete();
     }
     match kept {
-        Ok(Some(place)) => announce::results(&place),
-        Ok(None) => {}
+        Ok(Some(place)) if args.cluster.format != Format::Nothing => announce::results(&place),
+        Ok(_) => {}
         Err(error) => code = code.max(announce::not_written(&error.into())),
     }
     if let Err(error) = printed {
@@ -272,7 +272,7 @@ fn options(args: &BenchArgs) -> Options {
     }
 }
 
-/// Whether stdout holds nothing but the summary document.
-fn is_json(args: &BenchArgs) -> bool {
-    args.cluster.format == Format::Json
+/// Whether stdout holds the report as pgbench prints it.
+fn is_text(args: &BenchArgs) -> bool {
+    args.cluster.format == Format::Text
 }

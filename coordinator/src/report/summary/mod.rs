@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 mod config;
 mod make;
 mod parts;
+pub mod read;
 
 pub use config::Config;
 pub use parts::{

@@ -8,7 +8,7 @@ mod figure;
 mod parse;
 
 pub use figure::{Figure, Measured, Statistic, Time};
-pub use parse::NotAnExpectation;
+pub use parse::{NotAnExpectation, missed};
 
 /// A condition under which a run has failed, as in `p99>20ms`.
 #[derive(Clone, Debug, PartialEq)]

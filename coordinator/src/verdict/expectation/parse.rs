@@ -42,6 +42,26 @@ impl Expectation {
     }
 }
 
+/// The conditions under which objectives are missed: each of them the other way round.
+///
+/// # Errors
+/// One of them cannot be read.
+pub fn missed(objectives: &str) -> Result<String, NotAnExpectation> {
+    let missed = |objective: &str| {
+        let _: Expectation = objective.parse()?;
+        let (figure, relation, bound) = split(objective).ok_or(NotAnExpectation::Shape)?;
+        let other = match relation {
+            Relation::Above => "<=",
+            Relation::AtLeast => "<",
+            Relation::Below => ">=",
+            Relation::AtMost => ">",
+        };
+        Ok(format!("{figure}{other}{bound}"))
+    };
+    let all = objectives.split(',').map(missed).collect::<Result<Vec<_>, NotAnExpectation>>();
+    all.map(|all| all.join(","))
+}
+
 impl FromStr for Expectation {
     type Err = NotAnExpectation;
 

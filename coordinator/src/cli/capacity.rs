@@ -1,0 +1,195 @@
+//! `pgsurge capacity`: the highest rate at which an objective holds.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use pgsurge_common::outcome::ExitCode;
+
+use super::experiment::{self, Here};
+use super::run::Surroundings;
+use super::tell;
+use super::usage::UsageError;
+use crate::experiment::Runs;
+use crate::experiment::capacity::{self, Answer, Bounds, HEADING, Question, Step, line, sentence};
+use crate::picture::{Curves, Sheet};
+use crate::report::summary::LatencyMs;
+use crate::verdict::missed;
+
+/// Find the highest rate (-R) at which an objective holds
+#[derive(Clone, Debug, Parser)]
+#[command(name = "capacity", bin_name = "pgsurge capacity", version)]
+pub struct CapacityArgs {
+    /// what has to hold, e.g. 'p99<20ms' or 'p99<20ms,failed<0.1%'
+    #[arg(long, value_name = "CONDITION")]
+    pub slo: String,
+    /// the first rate, in transactions per second
+    #[arg(long, value_name = "NUM", default_value_t = 100.0, value_parser = positive)]
+    pub start_rate: f64,
+    /// try no higher rate
+    #[arg(long, value_name = "NUM", value_parser = positive)]
+    pub max_rate: Option<f64>,
+    /// how far the answer and the next rate may be apart
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = positive)]
+    pub precision: f64,
+    /// length of each run in seconds
+    #[arg(long, value_name = "SEC", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub step_time: u32,
+    /// runs that have to hold at the end, besides the one that found the rate
+    #[arg(long, value_name = "NUM", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub confirm: u32,
+    /// folder of all results [default: pgsurge-results/capacity-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// options of "pgsurge run" (but -R, -T, -t, --fail-if, --results, --format) and the target; they come last
+    #[arg(value_name = "RUN OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub run: Vec<OsString>,
+}
+
+/// What the search itself decides.
+const OWN: [&str; 8] = ["-R", "1", "-T", "1", "--results", "x", "--fail-if", "tps<1"];
+
+impl CapacityArgs {
+    /// Checks what options say together, those of the runs included.
+    pub fn check(&self) -> Result<(), UsageError> {
+        self.fail_if()?;
+        let given = |option: &str| {
+            self.run.iter().any(|arg| {
+                let arg = arg.to_string_lossy();
+                arg == option || arg.starts_with(&format!("{option}="))
+            })
+        };
+        for option in
+            ["-R", "--rate", "-T", "--time", "-t", "--transactions", "--results", "--format"]
+        {
+            if given(option) {
+                return Err(UsageError::new(format!("{option} is for capacity itself to set")));
+            }
+        }
+        experiment::check(&self.run, &OWN)
+    }
+
+    fn fail_if(&self) -> Result<String, UsageError> {
+        missed(&self.slo).map_err(|error| {
+            let wrong = UsageError::new(format!("invalid value \"{}\" for option --slo", self.slo));
+            wrong.detail(error.to_string())
+        })
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    number.ok_or_else(|| "expected a number above 0".to_owned())
+}
+
+/// Searches, prints and keeps the answer.
+///
+/// # Errors
+/// A run could not start, or results cannot be written.
+pub async fn capacity(
+    args: CapacityArgs,
+    surroundings: impl Fn() -> Result<Surroundings>,
+) -> Result<ExitCode> {
+    let folder = args.results.clone().unwrap_or_else(|| experiment::default_folder("capacity"));
+    let question = Question {
+        fail_if: args.fail_if()?,
+        objective: args.slo,
+        bounds: Bounds {
+            start: args.start_rate,
+            most: args.max_rate,
+            precision: args.precision / 100.0,
+            confirmations: args.confirm,
+        },
+        seconds: args.step_time,
+    };
+    let runs = Runs::new(Here { surroundings }, args.run, &folder)?;
+    tell::line(&HEADING);
+    let told = |step: &Step| tell::line(&line(step));
+    let answer = capacity::search(&question, &runs, told).await.inspect_err(|_| {
+        // Where nothing was run, nothing is left.
+        let _ = std::fs::remove_dir(&folder);
+    })?;
+    write(&folder, &answer)?;
+    let mut out = io::stdout().lock();
+    // The answer is in the folder, whoever listens.
+    let _ = capacity::print(&mut out, &answer).and_then(|()| out.flush());
+    tell::line(&format_args!("results are in {}", folder.display()));
+    Ok(match (answer.complete, answer.found_tps) {
+        (true, Some(_)) => ExitCode::Done,
+        (false, _) if answer.interrupted => ExitCode::Interrupted,
+        _ => ExitCode::Invalid,
+    })
+}
+
+fn write(folder: &Path, answer: &Answer) -> Result<()> {
+    let path = folder.join("capacity.json");
+    let written = File::create(&path).and_then(|file| {
+        serde_json::to_writer_pretty(&file, answer)?;
+        file.sync_all()
+    });
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    let page = sheet(answer).write(folder);
+    page.map_err(|(path, error)| {
+        anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
+    })
+}
+
+/// The load curve.
+fn sheet(answer: &Answer) -> Sheet {
+    let mut steps: Vec<&Step> = answer.steps.iter().collect();
+    steps.sort_by(|a, b| a.rate_tps.total_cmp(&b.rate_tps));
+    let curve = |figure: fn(&LatencyMs) -> f64| {
+        steps.iter().map(|step| (step.rate_tps, step.latency_ms.as_ref().map(figure))).collect()
+    };
+    let latency = Curves {
+        id: "latency",
+        title: "Response time by rate".to_owned(),
+        note: format!("From when a transaction was due. The objective is {}.", answer.objective),
+        axes: ["transactions per second asked for", "ms, logarithmic"],
+        log_y: true,
+        lines: vec![
+            ("p50".to_owned(), curve(|ms| ms.p50)),
+            ("p99".to_owned(), curve(|ms| ms.p99)),
+            ("max".to_owned(), curve(|ms| ms.max)),
+        ],
+    };
+    let achieved = Curves {
+        id: "achieved",
+        title: "Achieved rate".to_owned(),
+        note: "Where the lines part, the server is behind.".to_owned(),
+        axes: ["transactions per second asked for", "transactions per second done"],
+        log_y: false,
+        lines: vec![
+            ("done".to_owned(), steps.iter().map(|s| (s.rate_tps, Some(s.achieved_tps))).collect()),
+            (
+                "asked for".to_owned(),
+                steps.iter().map(|s| (s.rate_tps, Some(s.rate_tps))).collect(),
+            ),
+        ],
+    };
+    let heading = ["asked", "achieved", "p50 ms", "p99 ms", "holds", "results"];
+    let row = |step: &&Step| {
+        let ms = |figure: fn(&LatencyMs) -> f64| {
+            step.latency_ms.as_ref().map_or_else(String::new, |ms| format!("{:.3}", figure(ms)))
+        };
+        vec![
+            format!("{:.1}", step.rate_tps),
+            format!("{:.1}", step.achieved_tps),
+            ms(|ms| ms.p50),
+            ms(|ms| ms.p99),
+            step.because.as_ref().map_or_else(|| "yes".to_owned(), |why| format!("no: {why}")),
+            step.folder.clone(),
+        ]
+    };
+    Sheet {
+        title: format!("Capacity with {}", answer.objective),
+        found: sentence(answer),
+        good: answer.complete && answer.found_tps.is_some(),
+        curves: vec![latency, achieved],
+        heading: heading.map(str::to_owned).to_vec(),
+        rows: steps.iter().map(row).collect(),
+    }
+}

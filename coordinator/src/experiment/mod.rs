@@ -1,0 +1,7 @@
+//! Questions that take more than one run. Each run is one that a user could have typed, with its own verdict and
+//! its own results folder; who carries it out is told from outside ([`OneRun`]).
+
+pub mod capacity;
+mod runs;
+
+pub use runs::{Asked, Ended, OneRun, Runs, RunsError};

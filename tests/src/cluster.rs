@@ -170,6 +170,12 @@ impl InProgress {
         self.results.path().join("run")
     }
 
+    /// Where they are until then.
+    #[must_use]
+    pub fn partial_folder(&self) -> std::path::PathBuf {
+        self.results.path().join("run.partial")
+    }
+
     /// Waits for its end.
     ///
     /// # Panics
@@ -179,6 +185,25 @@ impl InProgress {
     pub fn finish(self, deadline: Duration) -> Report {
         Report { finished: self.process.wait(deadline), results: self.results }
     }
+}
+
+/// One column of an `intervals.csv`, of the measured part only; a row that is not whole yet is left out.
+///
+/// # Panics
+/// If there is no such column.
+#[must_use]
+#[track_caller]
+pub fn measured(table: &str, name: &str) -> Vec<String> {
+    let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap_or_default();
+    let index = |name: &str| {
+        let found = header.iter().position(|column| *column == name);
+        found.unwrap_or_else(|| panic!("no column {name} in {header:?}"))
+    };
+    let (phase, index) = (index("phase"), index(name));
+    let whole = lines.filter(|line| line.len() == header.len());
+    let measured = whole.filter(|line| line[phase] == "measure");
+    measured.map(|line| line[index].to_owned()).collect()
 }
 
 /// What a run printed and left.
@@ -245,16 +270,7 @@ impl Report {
     #[must_use]
     #[track_caller]
     pub fn measured(&self, name: &str) -> Vec<String> {
-        let text = self.text("intervals.csv");
-        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
-        let header = lines.next().unwrap_or_default();
-        let index = |name: &str| {
-            let found = header.iter().position(|column| *column == name);
-            found.unwrap_or_else(|| panic!("no column {name} in {header:?}"))
-        };
-        let (phase, index) = (index("phase"), index(name));
-        let measured = lines.filter(|line| line[phase] == "measure");
-        measured.map(|line| line[index].to_owned()).collect()
+        measured(&self.text("intervals.csv"), name)
     }
 
     /// Sum over a column of `intervals.csv`, over the measured part.

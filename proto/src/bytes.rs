@@ -37,5 +37,5 @@ pub fn of_coordinator(message: CoordinatorMessage) -> Vec<u8> {
 }
 
 fn broken(error: &prost::DecodeError) -> ReceiveError {
-    ReceiveError::Connection(error.to_string())
+    ReceiveError::Garbled(error.to_string())
 }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use thiserror::Error;
 use tokio_stream::{Stream, StreamExt};
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 
 use crate::WireError;
 
@@ -16,6 +16,9 @@ pub enum ReceiveError {
     /// The connection broke or the peer closed it with an error.
     #[error("{0}")]
     Connection(String),
+    /// The peer sent bytes that are no message, or more than one may have.
+    #[error("the peer sent no message: {0}")]
+    Garbled(String),
     /// The peer sent something that is no message of this protocol.
     #[error("the peer sent a bad message: {0}")]
     Message(#[from] WireError),
@@ -32,6 +35,7 @@ impl<M> Incoming<M> {
     {
         Self(Box::pin(stream.map(|item| match item {
             Ok(message) => Ok(M::try_from(message)?),
+            Err(status) if is_garbled(&status) => Err(ReceiveError::Garbled(explain(&status))),
             Err(status) => Err(ReceiveError::Connection(explain(&status))),
         })))
     }
@@ -50,6 +54,11 @@ impl<M> fmt::Debug for Incoming<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Incoming").finish_non_exhaustive()
     }
+}
+
+/// It is the decoder's: what a connection has to say has a source.
+fn is_garbled(status: &Status) -> bool {
+    matches!(status.code(), Code::Internal | Code::OutOfRange) && status.source().is_none()
 }
 
 /// A status' own words, or the deepest cause where it has none of its own.

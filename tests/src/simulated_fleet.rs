@@ -72,11 +72,21 @@ pub struct Observed {
 /// If anything does not go as it should: this is a test.
 #[must_use]
 pub fn observe(size: Size) -> Observed {
+    observe_among(size, |_| ())
+}
+
+/// The same in company: it is called once before the agents dial and once when load is on.
+///
+/// # Panics
+/// If anything does not go as it should: this is a test.
+#[must_use]
+pub fn observe_among(size: Size, mut company: impl FnMut(SocketAddr)) -> Observed {
     let server = FakeServer::start(Behaviour::default());
     let listen = free_address();
     let mut run = command(size, listen, &server.uri()).start();
     let coordinator = run.process.pid();
     run.process.wait_for_stderr("pgsurge: waiting for", PATIENCE);
+    company(listen);
 
     let mut moments = vec![Moment::of(coordinator)];
     let timetable = Timetable {
@@ -92,6 +102,7 @@ pub fn observe(size: Size) -> Observed {
     moments.push(Moment::of(coordinator));
     let before = usage::peak_kib(coordinator).expect("the coordinator is at work");
 
+    company(listen);
     let mut shown_after = Vec::new();
     // Beyond the last but one the coordinator may be gone before it is looked at.
     for second in 1..size.seconds {

@@ -52,6 +52,7 @@ impl AgentHandle {
             let free = known.run.is_none();
             if free {
                 known.run = Some(RunLink::new(run.clone(), agent, events));
+                known.peer.serve();
             }
             free
         });

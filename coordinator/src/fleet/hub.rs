@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::FleetOptions;
 use super::complaints::Complaints;
-use super::io::Peer;
+use super::peer::Peer;
 use super::registry::{Agent, FleetEvent, Key, Registry, Sign};
 
 /// Messages to one agent that may wait for its connection.
@@ -30,7 +30,7 @@ pub(super) struct Hub {
     pub options: FleetOptions,
     /// Some agent came, went, or was measured.
     pub changed: Notify,
-    pub complaints: Complaints,
+    pub complaints: Arc<Complaints>,
     epoch: Instant,
     registry: Mutex<Registry>,
     random: rustls::crypto::CryptoProvider,
@@ -41,7 +41,7 @@ impl Hub {
         Self {
             options,
             changed: Notify::new(),
-            complaints: Complaints::default(),
+            complaints: Arc::default(),
             epoch: Instant::now(),
             registry: Mutex::default(),
             random: rustls::crypto::ring::default_provider(),
@@ -122,11 +122,17 @@ impl Hub {
             return Err(Refusal::Later("the coordinator is leaving".into()));
         }
         let known = resume.as_ref().and_then(|resume| registry.by_token(&resume.token));
-        let key = known.unwrap_or_else(|| registry.admit(hello, peer.address, token));
+        let key = match known {
+            Some(key) => key,
+            None => registry.admit(hello, peer.clone(), token).inspect_err(|refusal| {
+                self.complaints.add(&format!("the agent from {peer}"), &refusal.to_string());
+            })?,
+        };
         let agent = registry.agents.get_mut(&key).expect("found or admitted just above");
         agent.generation += 1;
         agent.last_heard = Instant::now();
-        let given_up = agent.relink(link, resume.and_then(|resume| resume.run).as_ref());
+        let given_up =
+            agent.relink(link, peer.clone(), resume.and_then(|resume| resume.run).as_ref());
         // An agent that has given its run up begins anew: it may be given clients of the same run again.
         let goes_on = known.is_some() && given_up.is_none();
         if let Some((agent, events)) = given_up {
@@ -158,11 +164,12 @@ impl Hub {
         self: Arc<Self>,
         (key, generation): (Key, u64),
         mut messages: Incoming<AgentMessage>,
+        peer: Peer,
     ) {
         let why = loop {
             match messages.next().await {
                 Ok(Some(message)) => match self.take((key, generation), message).await {
-                    Ok(true) => {}
+                    Ok(true) => peer.heard(),
                     Ok(false) => break "another stream took its place".to_owned(),
                     Err(fault) => {
                         self.expel(key, fault).await;
@@ -171,7 +178,7 @@ impl Hub {
                 },
                 Ok(None) => break "the agent closed it".to_owned(),
                 Err(ReceiveError::Connection(why)) => break why,
-                Err(error @ ReceiveError::Message(_)) => {
+                Err(error @ (ReceiveError::Message(_) | ReceiveError::Garbled(_))) => {
                     self.expel(key, error.to_string()).await;
                     return;
                 }
@@ -233,7 +240,8 @@ impl Hub {
         let agent = self.lock().agents.remove(&key);
         self.changed.notify_waiters();
         let Some(agent) = agent else { return };
-        tracing::warn!(agent = agent.facts.name, fault, "agent expelled");
+        let who = format!("agent {}, attached from {}", agent.facts.name, agent.peer);
+        self.complaints.add(&who, &format!("it broke the protocol: {fault}"));
         if let Some(run) = agent.run {
             let event = FleetEvent { agent: run.agent, sign: Sign::Expelled(fault) };
             let _ = run.events.send(event).await;
@@ -253,7 +261,7 @@ impl Admission for Door {
         let (link, outgoing) = mpsc::channel(LINK_DEPTH);
         let session = self.0.session(hello, &peer, link)?;
         peer.admit();
-        tokio::spawn(Arc::clone(&self.0).read(session, messages));
+        tokio::spawn(Arc::clone(&self.0).read(session, messages, peer));
         self.0.changed.notify_waiters();
         Ok(outgoing)
     }

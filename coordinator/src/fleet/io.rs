@@ -1,11 +1,7 @@
 //! An accepted connection, whatever carries it, that must prove itself an agent's in time.
 
-use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,8 +9,9 @@ use pgsurge_proto::server::Connected;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Sleep;
 use tokio_rustls::server::TlsStream;
+
+use super::peer::Peer;
 
 /// What carries the bytes.
 #[derive(Debug)]
@@ -24,41 +21,14 @@ pub(super) enum Carrier {
     Memory(DuplexStream),
 }
 
-/// What is known of a connection, and whether an agent was admitted over it.
-#[derive(Clone, Debug)]
-pub(super) struct Peer {
-    /// Absent inside the process.
-    pub address: Option<SocketAddr>,
-    admitted: Arc<AtomicBool>,
-}
+type Admission = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-impl Peer {
-    pub fn new(address: Option<SocketAddr>) -> Self {
-        Self { address, admitted: Arc::default() }
-    }
-
-    /// The connection may stay.
-    pub fn admit(&self) {
-        self.admitted.store(true, Ordering::Relaxed);
-    }
-}
-
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.address {
-            Some(address) => address.fmt(f),
-            None => f.write_str("this process"),
-        }
-    }
-}
-
-/// A connection with its deadline for admission and its place among all connections.
-#[derive(Debug)]
+/// A connection that waits for its admission, with its place among all connections.
 pub(super) struct Connection {
     carrier: Carrier,
     peer: Peer,
     /// Gone once an agent was admitted.
-    deadline: Option<Pin<Box<Sleep>>>,
+    admission: Option<Admission>,
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -69,19 +39,19 @@ impl Connection {
         within: Duration,
         place: Option<OwnedSemaphorePermit>,
     ) -> Self {
-        let deadline = Some(Box::pin(tokio::time::sleep(within)));
-        Self { carrier, peer, deadline, _place: place }
+        let admission: Admission = Box::pin(peer.clone().admission(within));
+        Self { carrier, peer, admission: Some(admission), _place: place }
     }
 
-    fn check_deadline(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        if self.peer.admitted.load(Ordering::Relaxed) {
-            self.deadline = None;
-        }
-        match self.deadline.as_mut().map(|deadline| deadline.as_mut().poll(cx)) {
-            Some(Poll::Ready(())) => {
-                Err(io::Error::new(io::ErrorKind::TimedOut, "no agent was admitted in time"))
+    /// Whether it may go on. Looked at whatever is done with the connection, for one whose other side does not
+    /// read may never be read itself.
+    fn check_admission(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        match self.admission.as_mut().map(|admission| admission.as_mut().poll(cx)) {
+            Some(Poll::Ready(admitted)) => {
+                self.admission = None;
+                admitted
             }
-            _ => Ok(()),
+            Some(Poll::Pending) | None => Ok(()),
         }
     }
 
@@ -103,25 +73,34 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.check_deadline(cx)?;
-        self.carrier().poll_read(cx, buf)
+        self.check_admission(cx)?;
+        if self.peer.has_said_enough() {
+            // Its admission, or the end of its time, wakes it.
+            return Poll::Pending;
+        }
+        let before = buf.filled().len();
+        let read = self.as_mut().carrier().poll_read(cx, buf);
+        self.peer.count(buf.filled().len() - before)?;
+        read
     }
 }
 
 impl AsyncWrite for Connection {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.check_admission(cx)?;
         self.carrier().poll_write(cx, buf)
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.check_admission(cx)?;
         self.carrier().poll_write_vectored(cx, bufs)
     }
 
@@ -133,7 +112,8 @@ impl AsyncWrite for Connection {
         }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check_admission(cx)?;
         self.carrier().poll_flush(cx)
     }
 

@@ -1,7 +1,7 @@
 //! The port: accepts, recognises what is spoken, does TLS, and hands connections to the server.
 //!
-//! Strangers cost little and are not waited for: the number of connections, of handshakes at a time and
-//! the time of each are bounded, and none of them holds up an agent that is already there.
+//! Strangers cost little and are not waited for: the number of connections, of those without an agent and
+//! the time of each are bounded, and none of them holds up an agent, one that is only coming included.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pgsurge_proto::tls::{Renewing, Side, explain};
+use rustix::process::{Resource, getrlimit};
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -17,13 +18,18 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::hub::Hub;
-use super::io::{Carrier, Connection, Peer};
+use super::io::{Carrier, Connection};
+use super::peer::Peer;
+use super::strangers::{NO_ROOM, Strangers};
 
-/// Connections at a time; beyond them new ones are closed at once.
+/// Connections at a time, if so many files may be open; beyond them new ones are closed at once.
 const CONNECTIONS: usize = 8192;
 
-/// Connections that have not said yet what they speak, or are in the middle of TLS.
-const HANDSHAKES: usize = 1024;
+/// Open files that are left for everything else: results, logs, the sessions that look at the target.
+const OTHER_FILES: usize = 256;
+
+/// Connections over which no agent has come yet.
+const STRANGERS: usize = 1024;
 
 /// Time for a connection to become a stream, TLS included.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
@@ -59,8 +65,9 @@ pub(super) type Accepted = mpsc::Sender<io::Result<Connection>>;
 impl Port {
     /// Accepts until the server is gone.
     pub async fn accept(self, accepted: Accepted) {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
-        let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
+        let most = connections();
+        let places = Arc::new(Semaphore::new(most));
+        let strangers = Strangers::new(STRANGERS.min(most / 2));
         loop {
             let (stream, address) = tokio::select! {
                 () = accepted.closed() => return,
@@ -74,28 +81,41 @@ impl Port {
                     }
                 },
             };
-            let place = Arc::clone(&places).try_acquire_owned();
-            let handshake = Arc::clone(&handshakes).try_acquire_owned();
-            let (Ok(place), Ok(handshake)) = (place, handshake) else {
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
                 self.hub.complaints.add(&connection(address), "there are too many connections");
+                strangers.turn_out();
                 continue;
             };
+            let stranger = strangers.take();
             let (tls, hub, accepted) = (self.tls.clone(), Arc::clone(&self.hub), accepted.clone());
             tokio::spawn(async move {
-                match timeout(HANDSHAKE_WITHIN, open(stream, tls)).await {
-                    Ok(Ok(carrier)) => {
-                        let peer = Peer::new(Some(address));
+                let out = stranger.out();
+                let opened = tokio::select! {
+                    opened = timeout(HANDSHAKE_WITHIN, open(stream, tls)) => {
+                        opened.unwrap_or_else(|_| Err("it said nothing in time".to_owned()))
+                    }
+                    () = out.cancelled() => Err(NO_ROOM.to_owned()),
+                };
+                match opened {
+                    Ok(carrier) => {
+                        let complaints = Arc::clone(&hub.complaints);
+                        let peer = Peer::new(Some(address), Some(stranger), complaints);
                         let place = Some(place);
                         let connection = Connection::new(carrier, peer, ADMITTED_WITHIN, place);
                         let _ = accepted.send(Ok(connection)).await;
                     }
-                    Ok(Err(why)) => hub.complaints.add(&connection(address), &why),
-                    Err(_) => hub.complaints.add(&connection(address), "it said nothing in time"),
+                    Err(why) => hub.complaints.add(&connection(address), &why),
                 }
-                drop(handshake);
             });
         }
     }
+}
+
+/// As many as there can be without any shortage of files.
+fn connections() -> usize {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let files = usize::try_from(files).unwrap_or(usize::MAX);
+    CONNECTIONS.min(files.saturating_sub(OTHER_FILES)).max(2)
 }
 
 fn connection(address: SocketAddr) -> String {

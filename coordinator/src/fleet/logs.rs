@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::handle::AgentHandle;
 use super::hub::Hub;
-use super::io::Peer;
+use super::peer::Peer;
 
 /// An agent's logs. A delivery that breaks off may be followed by another one, which begins anew.
 #[derive(Debug)]
@@ -45,6 +45,7 @@ impl Hub {
             self.complaints.add(&format!("a sender of logs from {peer}"), "nobody asked for them");
             return Err(Refusal::Never("nobody asked for these logs".to_owned()));
         };
+        peer.serve();
         peer.admit();
         let over = || Refusal::Never("their run does not take them any more".to_owned());
         let (receipt, answer) = oneshot::channel();

@@ -11,7 +11,9 @@ mod hub;
 mod io;
 mod listen;
 mod logs;
+mod peer;
 mod registry;
+mod strangers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,8 +35,9 @@ pub use logs::LogDelivery;
 pub use registry::{AgentFacts, FleetEvent, Sign};
 
 use hub::{Door, Hub};
-use io::{Carrier, Connection, Peer};
+use io::{Carrier, Connection};
 use listen::{Accepted, Port};
+use peer::Peer;
 use registry::Agent;
 
 /// Time that agents get to acknowledge that they are released, and the server to close.
@@ -148,11 +151,12 @@ impl Fleet {
     pub fn in_process(options: FleetOptions) -> (Self, mpsc::Sender<DuplexStream>) {
         let (mut fleet, accepted) = Self::start(options);
         let (pipes, mut dialled) = mpsc::channel(4);
+        let hub = Arc::clone(&fleet.hub);
         fleet.tasks.push(tokio::spawn(async move {
             while let Some(pipe) = dialled.recv().await {
                 let within = Duration::from_secs(60);
-                let connection =
-                    Connection::new(Carrier::Memory(pipe), Peer::new(None), within, None);
+                let peer = Peer::new(None, None, Arc::clone(&hub.complaints));
+                let connection = Connection::new(Carrier::Memory(pipe), peer, within, None);
                 if accepted.send(Ok(connection)).await.is_err() {
                     return;
                 }
@@ -195,12 +199,14 @@ impl Fleet {
             tokio::pin!(changed);
             // Registered before looking, so that no change falls in between.
             changed.as_mut().enable();
-            let mut there = self.free();
-            if there.len() >= wanted {
+            // Counted first: each message of each agent may bring one here.
+            if self.hub.lock().agents.values().filter(|agent| agent.is_free()).count() >= wanted {
+                let mut there = self.free();
                 there.truncate(wanted);
                 return Ok(there);
             }
             if timeout_at(deadline, changed).await.is_err() {
+                let there = self.free();
                 let there = there.iter().map(|agent| agent.facts().name.clone()).collect();
                 let refused = self.hub.complaints.recent();
                 return Err(TooFew { wanted, there, refused, waited: wait });

@@ -3,7 +3,7 @@
 //! Sends by trying only, so that no agent that does not read can hold up another: what belongs to a run
 //! waits in its outbox, everything else is dropped. Knows nothing of connections below the stream.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,15 @@ use pgsurge_proto::message::{
     Ack, ClockEcho, Command, CoordinatorMessage, Hello, OfPart, Report, RunMessage, Token,
 };
 use pgsurge_proto::numbering::{Arrival, Inbox, Outbox};
+use pgsurge_proto::server::Refusal;
 use tokio::sync::mpsc;
 
 use super::clock::{ClockReading, ClockRound, RoundStep};
 use super::logs::LogDelivery;
+use super::peer::Peer;
+
+/// Sessions at a time; more connections there are not either.
+const MOST_AGENTS: usize = 8192;
 
 /// An agent's session, numbered as they came.
 pub(super) type Key = u64;
@@ -63,6 +68,8 @@ pub enum Sign {
 #[derive(Debug)]
 pub(super) struct Agent {
     pub facts: AgentFacts,
+    /// Its last connection.
+    pub peer: Peer,
     pub token: Token,
     /// Counts its streams; what comes over an earlier one is not listened to.
     pub generation: u64,
@@ -116,16 +123,26 @@ impl Registry {
 
     /// Takes a new agent. Its name gets a number if another one has it; one that is not connected and has
     /// no part in a run is taken for an earlier life of the same and makes room.
-    pub fn admit(&mut self, hello: Hello, peer: Option<SocketAddr>, token: Token) -> Key {
-        self.agents.retain(|_, agent| {
-            agent.link.is_some() || agent.run.is_some() || agent.facts.name != hello.name
-        });
+    ///
+    /// # Errors
+    /// There are too many, and none of them is away.
+    pub fn admit(&mut self, hello: Hello, peer: Peer, token: Token) -> Result<Key, Refusal> {
+        self.agents.retain(|_, agent| !agent.is_away() || agent.facts.name != hello.name);
+        if self.agents.len() >= MOST_AGENTS {
+            let away = self.agents.iter().filter(|(_, agent)| agent.is_away());
+            let longest = away.min_by_key(|(_, agent)| agent.last_heard).map(|(key, _)| *key);
+            let longest = longest.ok_or_else(|| Refusal::Later("there are too many agents".into()));
+            self.agents.remove(&longest?);
+        }
         let Hello { name, software_version, cores, memory_bytes, fd_limit, once, resume: _ } =
             hello;
         let name = self.free_name(name);
-        let facts = AgentFacts { name, software_version, cores, memory_bytes, fd_limit, peer };
+        let address = peer.address;
+        let facts =
+            AgentFacts { name, software_version, cores, memory_bytes, fd_limit, peer: address };
         let agent = Agent {
             facts,
+            peer,
             token,
             generation: 0,
             link: None,
@@ -140,16 +157,18 @@ impl Registry {
         };
         self.last_key += 1;
         self.agents.insert(self.last_key, agent);
-        self.last_key
+        Ok(self.last_key)
     }
 
     fn free_name(&self, name: String) -> String {
-        let taken = |name: &str| self.agents.values().any(|agent| agent.facts.name == name);
-        if !taken(&name) {
+        let taken: HashSet<&str> =
+            self.agents.values().map(|agent| agent.facts.name.as_str()).collect();
+        if !taken.contains(name.as_str()) {
             return name;
         }
-        let numbered = (2_u32..).map(|n| format!("{name}-{n}"));
-        numbered.into_iter().find(|name| !taken(name)).expect("there are fewer agents than numbers")
+        let mut numbered = (2_u32..).map(|n| format!("{name}-{n}"));
+        let free = numbered.find(|name| !taken.contains(name.as_str()));
+        free.expect("there are fewer agents than numbers")
     }
 
     /// The agent of a stream, unless a later stream took its place.
@@ -165,10 +184,12 @@ impl Agent {
     pub fn relink(
         &mut self,
         link: mpsc::Sender<CoordinatorMessage>,
+        peer: Peer,
         commands: Option<&Ack>,
     ) -> Option<(AgentId, mpsc::Sender<FleetEvent>)> {
-        self.link = Some(link);
+        (self.link, self.peer) = (Some(link), peer);
         let run = self.run.as_mut()?;
+        self.peer.serve();
         if let Some(ack) = commands.filter(|ack| ack.run == run.id) {
             run.outbox.rewind(ack.number);
             self.acknowledged(ack);
@@ -184,6 +205,11 @@ impl Agent {
     pub fn reports_received(&self) -> Option<Ack> {
         let run = self.run.as_ref()?;
         Some(Ack { run: run.id.clone(), number: run.inbox.received() })
+    }
+
+    /// It is not connected, and nobody waits for it.
+    fn is_away(&self) -> bool {
+        self.link.is_none() && self.run.is_none()
     }
 
     /// It can take part in a run.

@@ -70,7 +70,7 @@ impl Store {
             let part = match timeout(patience, parts.next()).await {
                 Err(_) => return Err(Fault::Silent),
                 Ok(Err(ReceiveError::Connection(why))) => return Err(Fault::Broken(why)),
-                Ok(Err(error @ ReceiveError::Message(_))) => {
+                Ok(Err(error @ (ReceiveError::Message(_) | ReceiveError::Garbled(_)))) => {
                     return Err(Fault::Final(error.to_string()));
                 }
                 Ok(Ok(None)) => return Err(Fault::Broken("it stopped in the middle".to_owned())),

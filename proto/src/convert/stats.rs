@@ -7,6 +7,9 @@ use pgsurge_common::stats::{
 use crate::error::{WireError, each, optional, required};
 use crate::wire;
 
+/// Bounds the name of a kind of error.
+const KIND_BYTES: usize = 64;
+
 fn split(wide: u128) -> (u64, u64) {
     let low = u64::try_from(wide & u128::from(u64::MAX)).expect("masked to 64 bits");
     let high = u64::try_from(wide >> 64).expect("shifted to 64 bits");
@@ -142,6 +145,10 @@ impl TryFrom<wire::ErrorCounts> for ErrorCounts {
                 "ErrorCounts.kinds",
                 &format!("{} kinds", wire.kinds.len()),
             ));
+        }
+        // SQLSTATEs and names of errno; they are kept, merged and printed.
+        if wire.kinds.keys().any(|kind| kind.len() > KIND_BYTES) {
+            return Err(WireError::invalid("ErrorCounts.kinds", &"a kind that is too long"));
         }
         Ok(Self(wire.kinds))
     }

@@ -4,8 +4,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::SOON;
+use super::frames::{Raw, message, part_of_message};
 use super::runs::{assert_complete, run};
 use super::scene::{Agent, listen, spec};
+use super::tls::complaint;
 use pgsurge_tests::fake_load::FakeEngine;
 
 /// What strangers say; nothing at all is among it.
@@ -56,4 +58,24 @@ async fn a_connection_over_which_no_agent_comes_is_closed() {
         assert!(closed.is_ok(), "{:?} keeps its connection", String::from_utf8_lossy(&words));
     }
     drop(fleet);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_sends_no_message_is_cut_off_and_named() {
+    let giant = part_of_message(30 << 20, &vec![0; 900_000]);
+    let too_long = part_of_message(40 << 20, b"begins");
+    for (name, bytes, said) in [
+        ("giant", giant, "it sent more than a message takes, and serves no run"),
+        ("too-long", too_long, "it broke the protocol: the peer sent no message"),
+        ("junk", message(b"\xff\xff\xff"), "it broke the protocol: the peer sent no message"),
+    ] {
+        let (fleet, address) = listen().await;
+        let mut agent = Raw::attach(address, name).await;
+        // Its welcome: from there on the window is as wide as it will be.
+        agent.hear().await.unwrap();
+        agent.say_as_it_is(&bytes).await;
+        let complaint = complaint(&fleet).await;
+        assert!(complaint.contains(said), "{name}: {complaint}");
+        assert!(!agent.obeys_until(|_| false).await, "it is cut off");
+    }
 }

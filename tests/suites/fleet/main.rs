@@ -3,8 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod floods;
+mod frames;
 mod junk;
 mod lease;
+mod liars;
 mod logs;
 mod reattach;
 mod rebalance;

@@ -20,10 +20,10 @@ use super::scene::{Agent, loopback, options, spec};
 use pgsurge_tests::fake_load::FakeEngine;
 
 /// An authority that signs certificates.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
@@ -42,11 +42,11 @@ impl Authority {
         Identity::from_pem(trusts.0.pem(), cert.pem(), Secret::new(key.serialize_pem()))
     }
 
-    fn coordinator(&self) -> Identity {
+    pub fn coordinator(&self) -> Identity {
         self.sign("127.0.0.1", ExtendedKeyUsagePurpose::ServerAuth, self)
     }
 
-    fn agent(&self) -> Identity {
+    pub fn agent(&self) -> Identity {
         self.sign("agent", ExtendedKeyUsagePurpose::ClientAuth, self)
     }
 
@@ -63,13 +63,13 @@ impl Authority {
     }
 }
 
-async fn listen(tls: Option<Identity>) -> (Fleet, SocketAddr) {
+pub async fn listen(tls: Option<Identity>) -> (Fleet, SocketAddr) {
     let fleet = Fleet::listen(Listen { tls, ..loopback() }, FleetOptions::default()).await.unwrap();
     let address = fleet.local_addr().unwrap();
     (fleet, address)
 }
 
-fn dialling(address: SocketAddr, tls: Option<Identity>) -> AgentOptions {
+pub fn dialling(address: SocketAddr, tls: Option<Identity>) -> AgentOptions {
     let text = address.to_string();
     let coordinator = Coordinator::Tcp { address: text, tls, insecure: false };
     AgentOptions { coordinator, ..options(address, "a") }

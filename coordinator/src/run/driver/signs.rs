@@ -6,7 +6,7 @@ use pgsurge_common::ids::AgentId;
 use pgsurge_common::stats::{Interval, Totals};
 use pgsurge_proto::message::{OfPart, Ready, Report};
 
-use super::Driver;
+use super::{Driver, now};
 use crate::fleet::{FleetEvent, Sign};
 use crate::merge::{MergeError, Merger};
 use crate::run::RunEvent;
@@ -79,6 +79,10 @@ impl Driver {
     }
 
     async fn interval(&mut self, agent: AgentId, interval: Interval) {
+        let end = self.rules.end_of(interval.phase, interval.index);
+        if let Some(fault) = self.foresight("an interval that ends", end) {
+            return self.expel(agent, fault).await;
+        }
         match self.merge(|merger| merger.accept(agent, interval)).await {
             Ok(()) => self.event(Event::Interval(agent)).await,
             Err(fault) => self.expel(agent, fault.to_string()).await,
@@ -86,10 +90,26 @@ impl Driver {
     }
 
     async fn finished(&mut self, agent: AgentId, totals: Totals) {
+        let end = self.rules.warmup.saturating_add(Duration::from_micros(totals.last_end_us));
+        if let Some(fault) = self.foresight("transactions", end) {
+            return self.expel(agent, fault).await;
+        }
         match self.merge(|merger| merger.finished(agent, totals)).await {
             Ok(()) => self.event(Event::Finished(agent)).await,
             Err(fault) => self.expel(agent, fault.to_string()).await,
         }
+    }
+
+    /// What is wrong with a report on a time that cannot have been yet: it would be the cluster's figure, or let the
+    /// other agents seem late.
+    fn foresight(&self, what: &str, time: Duration) -> Option<String> {
+        let elapsed = self.started.map_or(Duration::ZERO, |at| now(&self.seats).saturating_sub(at));
+        let (time_s, elapsed_s) = (time.as_secs_f64(), elapsed.as_secs_f64());
+        (!self.rules.may_have_been(time, elapsed)).then(|| {
+            format!(
+                "it reported {what} {time_s:.1} s after the start, when {elapsed_s:.1} s were over"
+            )
+        })
     }
 
     /// An agent whose figures cannot be is not listened to any more.

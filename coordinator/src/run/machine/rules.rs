@@ -31,6 +31,10 @@ impl OnAgentLoss {
     }
 }
 
+/// What may have happened before the coordinator knows that it could: the last answers to an instant may wait behind
+/// the first intervals.
+const HEAD_START: Duration = Duration::from_secs(10);
+
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
@@ -118,6 +122,23 @@ impl Rules {
             Some(measured) => self.warmup + up(measured),
             None => up(time).min(self.warmup),
         }
+    }
+
+    /// What an agent says to have happened so long after the common start has, for all that is known: its clock may
+    /// run fast, but not by a quarter.
+    #[must_use]
+    pub fn may_have_been(&self, time: Duration, elapsed: Duration) -> bool {
+        time <= elapsed + elapsed / 4 + HEAD_START
+    }
+
+    /// The end of an interval, as time since the common start.
+    #[must_use]
+    pub fn end_of(&self, phase: Phase, index: u32) -> Duration {
+        let begin = match phase {
+            Phase::Warmup => Duration::ZERO,
+            Phase::Measure => self.warmup,
+        };
+        begin + self.interval.saturating_mul(index.saturating_add(1))
     }
 
     /// The interval that is under way at a time of the run.

@@ -1,5 +1,6 @@
 //! From the common start to the end of all load.
 
+use pgsurge_common::stats::Phase as Part;
 use pgsurge_proto::message::Stop;
 
 use super::super::{Action, Ending, Event, Note, OnAgentLoss, Rules};
@@ -180,4 +181,18 @@ fn clocks_are_measured_again_during_the_run() {
     let seen = bench.wait(s(11.0));
     let times = seen.iter().filter(|(_, action)| *action == Action::MeasureClock(A)).count();
     assert_eq!(times, 2);
+}
+
+#[test]
+fn nothing_can_have_been_that_lies_far_ahead() {
+    let rules = Rules { warmup: s(10.0), ..rules() };
+    assert_eq!(rules.end_of(Part::Warmup, 3), s(4.0));
+    assert_eq!(rules.end_of(Part::Measure, 3), s(14.0));
+    // A clock may run fast by a quarter, and ten seconds may have passed unnoticed.
+    for (time, elapsed, may) in
+        [(10.0, 0.0, true), (10.1, 0.0, false), (135.0, 100.0, true), (135.1, 100.0, false)]
+    {
+        assert_eq!(rules.may_have_been(s(time), s(elapsed)), may, "{time} of {elapsed}");
+    }
+    assert!(!rules.may_have_been(rules.end_of(Part::Measure, u32::MAX), s(1e6)));
 }

@@ -13,6 +13,7 @@
 
 pub mod agreement;
 pub mod browser;
+pub mod chaos;
 pub mod cluster;
 pub mod differential;
 pub mod fake_load;

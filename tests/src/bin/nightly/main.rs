@@ -1,6 +1,7 @@
 //! `pgsurge-nightly`: what takes too long for every change. Prints its seed first, so that whatever it finds can be
 //! found again.
 
+mod chaos;
 mod differential;
 
 use std::process::ExitCode;
@@ -19,11 +20,14 @@ struct Arguments {
 enum Test {
     /// Generated expressions and scripts through pgbench and pgsurge, on servers 15 and 18.
     Differential(differential::Options),
+    /// Runs that are disturbed at random, on hosts of their own. Needs root.
+    Chaos(chaos::Options),
 }
 
 fn main() -> std::io::Result<ExitCode> {
     match Arguments::parse().test {
         Test::Differential(options) => differential::run(&options),
+        Test::Chaos(options) => chaos::run(&options),
     }
 }
 

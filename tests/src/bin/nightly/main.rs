@@ -27,7 +27,7 @@ enum Test {
 fn main() -> std::io::Result<ExitCode> {
     match Arguments::parse().test {
         Test::Differential(options) => differential::run(&options),
-        Test::Chaos(options) => chaos::run(&options),
+        Test::Chaos(options) => Ok(chaos::run(&options)),
     }
 }
 

@@ -98,7 +98,7 @@ impl Chart {
         let mode = if points.len() <= MARKED_MOST { Mode::LinesMarkers } else { Mode::Lines };
         let colour = COLOURS[self.series % COLOURS.len()];
         let trace = Scatter::new(x, y)
-            .name(name)
+            .name(plain(name))
             .mode(mode)
             .line(Line::new().color(colour).width(1.8).dash(dash(self.series)))
             .marker(Marker::new().symbol(symbol(self.series)).size(7).color(colour));
@@ -138,6 +138,11 @@ impl Chart {
         self.plot.set_configuration(Configuration::new().responsive(true).display_logo(false));
         self.plot.to_json().replace('<', "\\u003c")
     }
+}
+
+/// The library takes some of HTML's elements for what they are.
+fn plain(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 /// The look of the n-th line.
@@ -186,5 +191,5 @@ fn annotation(mark: &Mark) -> Annotation {
         .text_angle(-90.0)
         .x_anchor(plotly::common::Anchor::Right)
         .y_anchor(plotly::common::Anchor::Top)
-        .text(mark.label.replace('<', "&lt;"))
+        .text(plain(&mark.label))
 }

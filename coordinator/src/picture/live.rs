@@ -101,6 +101,7 @@ impl Growing {
                 row.width_s = left(row.t_s, row.width_s);
             }
         }
+        self.record.leave_out_tail(self.interval_s);
     }
 
     /// All charts.

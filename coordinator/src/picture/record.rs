@@ -69,6 +69,15 @@ impl Part {
 }
 
 impl Record {
+    /// Leaves out an end that is shorter than half an interval: what little is drained in it would look like a fall.
+    pub(crate) fn leave_out_tail(&mut self, interval_s: f64) {
+        let is_tail = |width_s: f64| width_s < interval_s / 2.0;
+        self.intervals.pop_if(|row| is_tail(row.width_s));
+        for part in self.agents.iter_mut().chain(&mut self.scripts) {
+            part.rows.pop_if(|row| is_tail(row.width_s));
+        }
+    }
+
     /// Nothing yet.
     pub(crate) fn new(shows: Shows) -> Self {
         Self {

@@ -59,6 +59,14 @@ impl<T: Join> Thinned<T> {
         &self.rows
     }
 
+    /// Takes the last row off, if it is one that stands for itself.
+    pub(super) fn pop_if(&mut self, is_one: impl FnOnce(&T) -> bool) {
+        if self.open == 1 && self.rows.len() > 1 && self.rows.last().is_some_and(is_one) {
+            self.rows.pop();
+            self.open = self.group;
+        }
+    }
+
     pub(super) fn last_mut(&mut self) -> Option<&mut T> {
         self.rows.last_mut()
     }
@@ -114,6 +122,20 @@ mod tests {
         let begins: Vec<f64> = rows.iter().map(|row| row.0).collect();
         let expected: Vec<f64> = (0..rows.len()).map(|n| (n * thinned.group()) as f64).collect();
         assert_eq!(begins, expected);
+    }
+
+    #[test]
+    fn a_last_row_can_be_taken_off_where_it_stands_for_itself() {
+        let mut thinned = Thinned::new(4);
+        (0..3).for_each(|second| thinned.push(Row(f64::from(second), 1)));
+        thinned.pop_if(|row| row.0 < 2.0);
+        assert_eq!(thinned.rows().len(), 3);
+        thinned.pop_if(|row| row.0 >= 2.0);
+        assert_eq!(thinned.rows().len(), 2);
+        (2..6).for_each(|second| thinned.push(Row(f64::from(second), 1)));
+        assert_eq!((thinned.group(), thinned.rows().len()), (2, 3));
+        thinned.pop_if(|_| true);
+        assert_eq!(thinned.rows().len(), 3, "it stands for two");
     }
 
     #[test]

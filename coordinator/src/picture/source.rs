@@ -48,6 +48,7 @@ impl RunFiles {
         record.agents = parts(&folder.join("agents.csv"), &summary, agents)?;
         let scripts = summary.scripts.iter().map(|script| script.name.as_str());
         record.scripts = parts(&folder.join("scripts.csv"), &summary, scripts)?;
+        record.leave_out_tail(summary.config.interval_s);
         let [response, service] = histograms(&folder.join("latency.hlog"))?;
         Ok(Self { summary, record, response, service })
     }

@@ -40,6 +40,8 @@ pub async fn serve(args: AgentArgs) -> Result<ExitCode> {
 /// protocol, so this agent listens to none itself. It may run shell commands and write logs
 /// anywhere: so would pgbench on this host.
 pub fn agent() -> StartLocalAgent {
+    // Also for a run of other agents: each of them takes a connection.
+    raise_file_limit();
     Box::new(|pipes| {
         let options = AgentOptions {
             coordinator: Coordinator::Pipe(pipes),

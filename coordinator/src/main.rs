@@ -6,7 +6,6 @@ mod local;
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use pgsurge_agent::session::raise_file_limit;
 use pgsurge_common::outcome::ExitCode;
 use pgsurge_coordinator::cli::{self, Invocation, Verbosity, logging, tell};
 use pgsurge_coordinator::{secrecy, signals};
@@ -37,8 +36,6 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
         }
         Invocation::Run(args, connection, verbosity) => {
             logging::start(filter(verbosity));
-            // Every agent takes a connection, and every client of the agent inside this process.
-            raise_file_limit();
             block_on(async {
                 let surroundings = cli::run::Surroundings {
                     local_agent: local::agent(),

@@ -39,6 +39,8 @@ struct Seat {
     ready: Option<Ready>,
     clock: ClockSummary,
     lost: Option<Loss>,
+    /// What it still had on its way is not listened to.
+    expelled: bool,
     left: Option<String>,
     silences: Vec<Silence>,
 }
@@ -62,6 +64,7 @@ impl Seat {
             ready: None,
             clock: ClockSummary::default(),
             lost: None,
+            expelled: false,
             left: None,
             silences: Vec::new(),
         }

@@ -19,7 +19,7 @@ impl Driver {
         match sign {
             Sign::Report(OfPart { part, body }) => match self.seats.get(part.0 as usize) {
                 Some(seat) if seat.host == agent => {
-                    if seat.lost.is_none() {
+                    if seat.lost.is_none() && !seat.expelled {
                         self.report(part, body).await;
                     }
                 }
@@ -114,6 +114,7 @@ impl Driver {
 
     /// An agent whose figures cannot be is not listened to any more.
     async fn expel(&mut self, part: AgentId, fault: String) {
+        self.seat(part).expelled = true;
         self.seat(part).handle.forget();
         self.event(Event::Expelled(part, fault)).await;
     }

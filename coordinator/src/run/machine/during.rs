@@ -110,7 +110,9 @@ impl Machine {
     pub(super) fn expelled(&mut self, id: AgentId, reason: &str, actions: &mut Vec<Action>) {
         let reason = format!("it broke the protocol: {reason}");
         match self.phase {
-            Phase::Running(_) => self.agent(id).fault = Some(reason),
+            Phase::Running(_) => {
+                self.agent(id).fault.get_or_insert(reason);
+            }
             Phase::Over => {}
             _ => self.end(Ending::Failed(Failure::Lost(id, reason)), actions),
         }

@@ -28,7 +28,7 @@ const fn demonstration(
 }
 
 /// All of them.
-pub const DEMONSTRATIONS: [Demonstration; 14] = [
+pub const DEMONSTRATIONS: [Demonstration; 15] = [
     demonstration("agent-lost", "one of two agents is killed in the third second", agent_lost),
     demonstration(
         "intervals-missing",
@@ -70,6 +70,11 @@ pub const DEMONSTRATIONS: [Demonstration; 14] = [
         "outage",
         "the server ends all sessions in the third second, --reconnect",
         outage,
+    ),
+    demonstration(
+        "log-incomplete",
+        "-l --collect-logs, and one of two agents is killed before it can send its log",
+        log_incomplete,
     ),
     demonstration(
         "clients-missing",
@@ -146,6 +151,21 @@ fn clock_unstable(stage: &Stage) -> Report {
     let address = proxy.address().to_string();
     cluster.add(pgsurge(&["agent", "--coordinator", &address, "--name", "far"]));
     cluster.run(&["-c", "4", "-T", "3", "-S", "-n", &stage.uri]).finish(PATIENCE)
+}
+
+fn log_incomplete(stage: &Stage) -> Report {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let mut cluster = Cluster::at(free_address());
+    for name in ["a1", "a2"] {
+        let mut command = pgsurge(&cluster.agent_arguments(name));
+        command.current_dir(folder.path());
+        cluster.add(command);
+    }
+    let arguments = ["-S", "-c", "4", "-T", "30", "-P", "1", "--lease", "2", "-n", "-l"];
+    let run = cluster.run(&[&arguments[..], &["--collect-logs", &stage.uri]].concat()).start();
+    run.process.wait_for_stderr("progress: 2.0 s", PATIENCE);
+    drop(cluster.take(1));
+    run.finish(PATIENCE)
 }
 
 fn client_bound(stage: &Stage) -> Report {

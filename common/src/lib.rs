@@ -5,6 +5,7 @@
 //! [`outcome`]), and in what words ([`wording`]).
 
 pub mod ids;
+pub mod inference;
 pub mod outcome;
 pub mod plan;
 pub mod random;

@@ -65,6 +65,7 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
                 cli::capacity::capacity(args, surroundings).await
             })
         }
+        Invocation::Compare(args) => cli::compare::compare_sets(&args),
         Invocation::Report(args) => {
             let text = cli::report::report(&args)?;
             let _ = std::io::stdout().write_all(text.as_bytes());

@@ -11,6 +11,7 @@ use super::agent::AgentArgs;
 use super::bench::BenchArgs;
 use super::capacity::CapacityArgs;
 use super::certs::CertsArgs;
+use super::compare::CompareArgs;
 use super::connection::ConnectionArgs;
 use super::help::{self, Mode};
 use super::init::InitArgs;
@@ -35,6 +36,8 @@ pub enum Invocation {
     Certs(CertsArgs),
     /// Search for the highest rate.
     Capacity(CapacityArgs),
+    /// Compare results.
+    Compare(CompareArgs),
     /// Make pages of results.
     Report(ReportArgs),
 }
@@ -69,6 +72,9 @@ impl Invocation {
                 args.check()?;
                 Ok(Self::Certs(args))
             }),
+            "compare" => {
+                parsed::<CompareArgs>(args, "compare")?.and_then(|args| Ok(Self::Compare(args)))
+            }
             "report" => {
                 parsed::<ReportArgs>(args, "report")?.and_then(|args| Ok(Self::Report(args)))
             }

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod bench;
 pub mod capacity;
 pub mod certs;
+pub mod compare;
 mod connection;
 mod experiment;
 pub mod help;

@@ -2,6 +2,7 @@
 //! its own results folder; who carries it out is told from outside ([`OneRun`]).
 
 pub mod capacity;
+pub mod compare;
 mod runs;
 
 pub use runs::{Asked, Ended, OneRun, Runs, RunsError};

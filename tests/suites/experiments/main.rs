@@ -3,3 +3,4 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
 mod capacity;
+mod compare;

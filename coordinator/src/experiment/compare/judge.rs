@@ -1,0 +1,153 @@
+//! What the comparison comes to: medians with their intervals, ratios with theirs, a word for each.
+
+use pgsurge_common::inference::{Median, Ratio, median, noise, ratio};
+use serde::Serialize;
+
+use super::{Metric, SCHEMA, Set};
+use crate::report::summary::Summary;
+
+/// The whole of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// One entry a set; the first is the baseline.
+    pub sets: Vec<SetFigures>,
+    /// One entry for each further set and metric.
+    pub differences: Vec<Difference>,
+}
+
+/// A set's figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetFigures {
+    /// As the user named it.
+    pub name: String,
+    /// Runs that are in the figures.
+    pub runs: usize,
+    /// Those that are not, with the reason.
+    pub left_out: Vec<String>,
+    /// One entry a metric.
+    pub figures: Vec<Figure>,
+    /// Greatest half-width of the 95 % interval of a run's own mean throughput, as a share; null for short runs.
+    pub noise_within_runs: Option<f64>,
+    /// Failed transactions of all runs, as a share of all.
+    pub failed_share: f64,
+}
+
+/// One figure of a set.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// Which.
+    pub metric: &'static str,
+    /// The median over its runs; null if no run has it.
+    pub median: Option<f64>,
+    /// Where the true one lies, with 95 % confidence; null for fewer than 6 runs.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A set against the baseline.
+#[derive(Clone, Debug, Serialize)]
+pub struct Difference {
+    /// The set.
+    pub set: String,
+    /// Compared by this.
+    pub metric: &'static str,
+    /// In percent of the baseline; null where a set has no figure.
+    pub percent: Option<f64>,
+    /// With 95 % confidence; null for too few runs.
+    pub interval: Option<(f64, f64)>,
+    /// What it comes to.
+    pub word: Word,
+}
+
+/// What a difference comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// Significantly.
+    Better,
+    /// Significantly.
+    Worse,
+    /// The interval holds none.
+    NoDifferenceShown,
+    /// There are too few runs to tell.
+    TooFewRuns,
+}
+
+/// Compares each further set with the first.
+#[must_use]
+pub fn compare(sets: &[Set], metrics: &[Metric]) -> Comparison {
+    let mut differences = Vec::new();
+    if let Some((baseline, others)) = sets.split_first() {
+        for set in others {
+            differences.extend(metrics.iter().map(|metric| difference(baseline, set, *metric)));
+        }
+    }
+    let sets = sets.iter().map(|set| figures(set, metrics)).collect();
+    Comparison { schema: SCHEMA, sets, differences }
+}
+
+fn values(set: &Set, metric: Metric) -> Vec<f64> {
+    set.runs.iter().filter_map(|run| metric.of(run)).collect()
+}
+
+fn figures(set: &Set, metrics: &[Metric]) -> SetFigures {
+    let figure = |metric: &Metric| {
+        let found = median(&values(set, *metric));
+        Figure {
+            metric: metric.name(),
+            median: found.map(|found| found.value),
+            interval: found.and_then(|Median { interval, .. }| interval),
+        }
+    };
+    let sum = |count: fn(&Summary) -> u64| set.runs.iter().map(count).sum::<u64>() as f64;
+    let (failed, done) = (sum(|run| run.totals.failed), sum(|run| run.totals.transactions));
+    SetFigures {
+        name: set.name.clone(),
+        runs: set.runs.len(),
+        left_out: set.left_out.clone(),
+        figures: metrics.iter().map(figure).collect(),
+        noise_within_runs: set.runs.iter().filter_map(within).reduce(f64::max),
+        failed_share: if failed > 0.0 { failed / (failed + done) } else { 0.0 },
+    }
+}
+
+/// Of the throughput of a run; its last interval is partial and left out.
+fn within(run: &Summary) -> Option<f64> {
+    let whole = run.intervals.split_last().map_or(&[][..], |(_, whole)| whole);
+    noise(&whole.iter().map(|interval| interval.tps).collect::<Vec<_>>())
+}
+
+fn difference(baseline: &Set, set: &Set, metric: Metric) -> Difference {
+    let found = ratio(&values(baseline, metric), &values(set, metric));
+    let percent = |factor: f64| 100.0 * (factor - 1.0);
+    Difference {
+        set: set.name.clone(),
+        metric: metric.name(),
+        percent: found.map(|found| percent(found.value)),
+        interval: found.and_then(|f| f.interval).map(|(low, high)| (percent(low), percent(high))),
+        word: word(found, metric),
+    }
+}
+
+fn word(found: Option<Ratio>, metric: Metric) -> Word {
+    match found {
+        Some(ratio) if ratio.is_significant() => {
+            if (ratio.value > 1.0) == metric.more_is_better() {
+                Word::Better
+            } else {
+                Word::Worse
+            }
+        }
+        Some(Ratio { interval: Some(_), .. }) => Word::NoDifferenceShown,
+        _ => Word::TooFewRuns,
+    }
+}
+
+impl Difference {
+    /// It is significantly worse, by so many percent or more.
+    #[must_use]
+    pub fn is_regression(&self, percent: f64) -> bool {
+        self.word == Word::Worse && self.percent.is_some_and(|seen| seen.abs() >= percent)
+    }
+}

@@ -227,6 +227,7 @@ pub const OPTIONS: &[Opt] = &[
         "\"valid\": a finding of the verdict that only warns exits with 3, too",
     ),
     long_flag("collect-logs", Cluster, "bring the log files into the results folder"),
+    long_flag("metrics-line", Cluster, "end the report with one line of key=value pairs"),
     long_valued(("format", "FORMAT"), Cluster, "print \"text\" or \"json\" [default: text]"),
 ];
 

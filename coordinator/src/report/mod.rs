@@ -11,6 +11,7 @@ mod evidence;
 mod folder;
 mod hlog;
 mod intervals;
+pub mod metrics;
 mod parts;
 pub mod pgbench;
 mod plan_file;

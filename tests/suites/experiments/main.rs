@@ -4,3 +4,4 @@
 
 mod capacity;
 mod compare;
+mod tuners;

@@ -63,6 +63,8 @@ pub struct ClusterArgs {
     pub results: Choice,
     /// Unless `--no-html`: results have a page.
     pub html: bool,
+    /// `--metrics-line`.
+    pub metrics_line: bool,
     /// `--web`: where the live page is.
     pub web: Option<SocketAddr>,
     /// `--format`.
@@ -96,6 +98,7 @@ impl Default for ClusterArgs {
             drain_timeout: None,
             results: Choice::Default,
             html: true,
+            metrics_line: false,
             web: None,
             format: Format::Text,
             fail_if: Vec::new(),
@@ -164,6 +167,7 @@ impl ClusterArgs {
             "require" => return Err(one_of(given, "valid")),
             "no-results" => self.results = Choice::Nowhere,
             "no-html" => self.html = false,
+            "metrics-line" => self.metrics_line = true,
             "web" => self.web = Some(web_address(value)?),
             "format" => {
                 self.format = match value {
@@ -184,6 +188,11 @@ impl ClusterArgs {
             return Err(UsageError::new("--lease must be at least 2 seconds").detail(
                 "agents are heard once a second, so a shorter lease would end healthy runs",
             ));
+        }
+        if self.metrics_line && self.format == Format::Json {
+            let wrong =
+                "--metrics-line is a line of the text, and cannot be used with --format json";
+            return Err(UsageError::new(wrong));
         }
         if self.agents.is_some() {
             listen_address(&self.listen)?;

@@ -71,15 +71,23 @@ pub fn banner(args: &BenchArgs, facts: &Facts) -> Result<()> {
 }
 
 /// The rest of it, or the summary document.
-pub fn report(format: Format, result: &RunResult) -> Result<()> {
+pub fn report(args: &BenchArgs, result: &RunResult) -> Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let printed = match format {
+    let printed = match args.cluster.format {
         Format::Text => report::pgbench::report(&mut out, result)
-            .and_then(|()| report::cluster::report(&mut out, result)),
+            .and_then(|()| report::cluster::report(&mut out, result))
+            .and_then(|()| metrics(&mut out, args, result)),
         Format::Json => report::json(&mut out, &summary::Summary::from(result)),
         Format::Nothing => Ok(()),
     };
     tolerant(printed.and_then(|()| out.flush()))
+}
+
+fn metrics(out: &mut impl Write, args: &BenchArgs, result: &RunResult) -> io::Result<()> {
+    if args.cluster.metrics_line {
+        writeln!(out, "{}", report::metrics::line(result))?;
+    }
+    Ok(())
 }
 
 /// Where the results are.

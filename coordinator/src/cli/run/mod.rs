@@ -208,7 +208,7 @@ fn finish(
         announce::aborted_run(aborted);
         Ok(())
     } else {
-        announce::report(args.cluster.format, result)
+        announce::report(args, result)
     };
     let kept = folder.map(|folder| {
         folder

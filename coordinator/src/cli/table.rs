@@ -208,6 +208,13 @@ pub const OPTIONS: &[Opt] = &[
         Cluster,
         "bound on finishing what is in flight at the end",
     ),
+    long_valued(
+        ("observe-interval", "SEC"),
+        Cluster,
+        "look at the server's statistics every SEC seconds, 0: before and after [default: 5]",
+    ),
+    long_flag("no-observe", Cluster, "do not look at the server's statistics"),
+    long_flag("prewarm", Cluster, "load the tables into the server's cache before the run"),
     long_valued(("results", "DIR"), Cluster, "results folder [default: pgsurge-results/RUN-ID]"),
     long_flag("no-results", Cluster, "write no results folder"),
     long_valued(

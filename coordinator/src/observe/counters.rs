@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::error::TargetError;
 use super::facts::{Facts, Identity};
+use super::sampling;
 use super::session::Session;
 use crate::report::ServerCount;
 
@@ -164,9 +165,12 @@ impl After {
 impl Before {
     /// Sessions that have our name and were not there before: agents' clients, and this reader's own.
     fn sessions_of_the_run(&self, present: &[Backend], application: &str) -> usize {
+        let observer = sampling::name_beside(application);
         let known = |backend: &Backend| self.present.iter().any(|known| known.pid == backend.pid);
         let ours = |backend: &&Backend| {
-            backend.pid == self.pid || (backend.application == application && !known(backend))
+            let name = &backend.application;
+            backend.pid == self.pid
+                || ((name == application || *name == observer) && !known(backend))
         };
         present.iter().filter(ours).count()
     }
@@ -252,7 +256,9 @@ async fn without_leftovers(
     let deadline = Instant::now() + patience;
     loop {
         let present = backends(session).await?;
-        let left = present.iter().any(|backend| backend.application == own);
+        let observer = sampling::name_beside(&own);
+        let ours = |name: &String| *name == own || *name == observer;
+        let left = present.iter().any(|backend| ours(&backend.application));
         if !left || Instant::now() >= deadline {
             return Ok(present);
         }

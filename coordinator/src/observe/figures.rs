@@ -3,6 +3,7 @@
 use pgsurge_common::wording::counted;
 
 use super::counters::{After, Backend, Before, EXACT_SINCE, not_checkable};
+use super::sampling::Own;
 use crate::report::ServerCount;
 
 /// The server's own figures of a run.
@@ -19,18 +20,20 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Compares; `sessions` is how many sessions the agents opened in all.
+    /// Compares; `sessions` is how many sessions the agents opened in all, `observer` what the observing added.
     #[must_use]
-    pub fn between(before: &Before, after: &After, sessions: u64) -> Self {
+    pub fn between(before: &Before, after: &After, sessions: u64, observer: Own) -> Self {
         let restarted = before.identity.started_us != after.identity.started_us;
         let whole = if restarted {
             Err("the server was restarted, or another one answered".into())
         } else {
-            whole(before, after, sessions)
+            whole(before, after, sessions + observer.sessions)
         };
         let survived = restarted && before.lineage.is_some() && before.lineage == after.lineage;
         Self {
-            commits: whole.clone().map_or_else(not_checkable, |()| commits(before, after)),
+            commits: whole
+                .clone()
+                .map_or_else(not_checkable, |()| commits(before, after, observer)),
             history_rows: match whole {
                 Ok(()) => history_rows(before, after),
                 // Others may have added rows, nobody may have taken any away.
@@ -95,7 +98,7 @@ fn named(backend: &Backend) -> String {
     }
 }
 
-fn commits(before: &Before, after: &After) -> ServerCount {
+fn commits(before: &Before, after: &After, observer: Own) -> ServerCount {
     if before.version_num < EXACT_SINCE {
         let major = before.version_num / 10_000;
         return not_checkable(format!("PostgreSQL {major} may lose counts on their way"));
@@ -103,11 +106,11 @@ fn commits(before: &Before, after: &After) -> ServerCount {
     if before.counters.reset != after.counters.reset {
         return not_checkable("the counters were set to zero during the run");
     }
-    let own = before.own_commits + after.own_commits;
+    let own = before.own_commits + after.own_commits + observer.commits;
     let Some(count) = after.counters.commits.checked_sub(before.counters.commits + own) else {
         return not_checkable("the counters went backwards");
     };
-    if before.autovacuum {
+    if before.autovacuum || !observer.exact {
         ServerCount::CountedAmongOthers(count)
     } else {
         ServerCount::Counted(count)
@@ -178,7 +181,7 @@ mod tests {
     fn changed(change: impl FnOnce(&mut Before, &mut After)) -> Figures {
         let (mut before, mut after) = readings();
         change(&mut before, &mut after);
-        Figures::between(&before, &after, 5)
+        Figures::between(&before, &after, 5, Own::default())
     }
 
     #[test]
@@ -189,6 +192,16 @@ mod tests {
         assert_eq!(figures.rollbacks, 3);
         let figures = changed(|before, _| before.autovacuum = true);
         assert_eq!(figures.commits, ServerCount::CountedAmongOthers(105));
+    }
+
+    #[test]
+    fn what_the_observing_added_is_taken_off() {
+        let (before, after) = readings();
+        let own = Own { commits: 30, sessions: 1, exact: true };
+        let figures = Figures::between(&before, &after, 4, own);
+        assert_eq!(figures.commits, ServerCount::Counted(75));
+        let figures = Figures::between(&before, &after, 4, Own { exact: false, ..own });
+        assert_eq!(figures.commits, ServerCount::CountedAmongOthers(75));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! loads a table: the upkeep empties `pgbench_history` and vacuums, as pgbench's does.
 //!
 //! In the order of a run: [`Session::open`], [`Facts::read`], [`Tables::read`] (built-in scripts only),
-//! [`upkeep()`], [`Before::read`]; after the last client has left [`After::read`], and [`Figures::between`].
+//! [`upkeep()`], [`prewarm()`], [`Before::read`], then an [`Observer`] beside the load; after the last client has left
+//! [`After::read`], and [`Figures::between`].
 
 mod connect;
 mod counters;
@@ -13,6 +14,8 @@ mod facts;
 mod figures;
 mod guard;
 mod place;
+mod prewarm;
+mod sampling;
 mod session;
 mod slots;
 mod tables;
@@ -22,6 +25,8 @@ pub use counters::{After, Before, Counters};
 pub use error::TargetError;
 pub use facts::{Facts, Identity};
 pub use figures::Figures;
+pub use prewarm::{Warm, prewarm};
+pub use sampling::{Observed, Observer, Own, Starts, Watching};
 pub(crate) use session::Canceller;
 pub use session::{Rows, Session};
 pub use slots::{Limit, Slots};

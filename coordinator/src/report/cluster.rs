@@ -10,7 +10,7 @@ use pgsurge_common::stats::{Histogram, LogTotals};
 use pgsurge_common::wording::counted;
 
 use super::table::Table;
-use super::{AgentResult, RunResult, Status, coverage, evidence};
+use super::{AgentResult, RunResult, Status, coverage, evidence, server};
 use crate::verdict::{Comparison, Severity};
 
 /// The percentiles that every report shows, with their names.
@@ -30,6 +30,7 @@ pub fn report(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     percentiles(out, run)?;
     writeln!(out)?;
     facts(out, run)?;
+    server::report(out, run)?;
     verdict(out, run)?;
     expectations(out, run)
 }
@@ -147,7 +148,7 @@ fn percentiles(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
 }
 
 /// One labelled line.
-fn fact(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
+pub(super) fn fact(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "{label:<15} {text}")
 }
 

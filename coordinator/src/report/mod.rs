@@ -18,6 +18,7 @@ mod plan_file;
 mod progress;
 mod result;
 mod scripts;
+mod server;
 pub mod summary;
 mod table;
 mod timeline;

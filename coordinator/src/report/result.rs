@@ -17,6 +17,7 @@ use pgsurge_common::stats::{
 
 use super::evidence;
 use super::intervals::Lasted;
+use super::summary::{Observation, PrewarmSummary};
 use super::timeline::TimelineEntry;
 use crate::logs::Collected;
 use crate::merge::{Mismatch, Missing};
@@ -345,6 +346,10 @@ pub struct ServerResult {
     pub commits: ServerCount,
     /// Rows added to `pgbench_history` during the run, or why they cannot be told.
     pub history_rows: ServerCount,
+    /// What its own statistics say of the run; absent with `--no-observe`.
+    pub observation: Option<Observation>,
+    /// What `--prewarm` loaded.
+    pub prewarm: Option<PrewarmSummary>,
 }
 
 /// How `pgbench_accounts` is partitioned.

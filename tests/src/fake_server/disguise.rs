@@ -23,6 +23,8 @@ pub fn rules() -> Vec<Rule> {
         ("current_setting('max_connections')", numbers(&[100_000, 0, 0, 1, 0, -1, -1, 0, 0, 0])),
         ("from pg_catalog.pg_settings", Reply::Rows(Rows::none(&["name", "setting"]))),
         ("from pgbench_branches", numbers(&[1])),
+        // It has no statistics.
+        ("has_column_privilege", Reply::Rows(Rows::none(&["view", "column", "readable"]))),
         ("to_regclass('pgbench_accounts')", row(vec![none(), Value::Int8(0)])),
         (
             "from pg_catalog.pg_stat_activity",
@@ -40,6 +42,7 @@ pub fn rules() -> Vec<Rule> {
         ("count(*) from pgbench_history", numbers(&[0])),
         ("pg_is_in_recovery", row(vec![text("f"), text("off")])),
         ("statement_timeout", done("SET")),
+        ("max_parallel_workers_per_gather", done("SET")),
         ("vacuum", done("VACUUM")),
         ("truncate", done("TRUNCATE TABLE")),
     ]

@@ -90,7 +90,8 @@ impl World {
     /// Sessions of load on the server.
     pub fn sessions(&self) -> u64 {
         let sql = "select count(*) from pg_stat_activity \
-             where application_name like 'pgsurge%' and backend_type = 'client backend'";
+             where application_name like 'pgsurge%' and application_name not like '% observer' \
+             and backend_type = 'client backend'";
         self.server.value(sql).parse().unwrap()
     }
 }

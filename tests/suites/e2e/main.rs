@@ -15,6 +15,7 @@ mod latency;
 mod log;
 mod loss;
 mod memory;
+mod observing;
 mod one_report;
 mod operating;
 mod randomness;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pgsurge_coordinator::observe::{After, Before, Facts, Figures, Session, Tables, upkeep};
+use pgsurge_coordinator::observe::{After, Before, Facts, Figures, Own, Session, Tables, upkeep};
 use pgsurge_coordinator::report::{Partitions, ServerCount};
 use pgsurge_tests::postgres::{Postgres, Settings, Version};
 use pgsurge_tests::process::eventually;
@@ -201,7 +201,7 @@ async fn before(server: &Postgres, others: usize) -> Before {
 
 async fn figures(server: &Postgres, before: &Before, sessions: u64) -> Figures {
     let after = After::read(&target(server, "postgres"), before, PATIENCE).await.unwrap();
-    Figures::between(before, &after, sessions)
+    Figures::between(before, &after, sessions, Own::default())
 }
 
 fn with_history(version: Version, settings: &Settings) -> Postgres {

@@ -67,6 +67,10 @@ pub struct ClusterArgs {
     pub metrics_line: bool,
     /// `--web`: where the live page is.
     pub web: Option<SocketAddr>,
+    /// `--observe-interval`, zero being before and after only; none with `--no-observe`.
+    pub observe: Option<Duration>,
+    /// `--prewarm`.
+    pub prewarm: bool,
     /// `--format`.
     pub format: Format,
     /// `--fail-if`.
@@ -100,6 +104,8 @@ impl Default for ClusterArgs {
             html: true,
             metrics_line: false,
             web: None,
+            observe: Some(Duration::from_secs(5)),
+            prewarm: false,
             format: Format::Text,
             fail_if: Vec::new(),
             require_valid: false,
@@ -168,6 +174,12 @@ impl ClusterArgs {
             "no-results" => self.results = Choice::Nowhere,
             "no-html" => self.html = false,
             "metrics-line" => self.metrics_line = true,
+            "prewarm" => self.prewarm = true,
+            "no-observe" => self.observe = None,
+            "observe-interval" => {
+                let interval = seconds(opt, value, true)?;
+                self.observe = self.observe.map(|_| interval);
+            }
             "web" => self.web = Some(web_address(value)?),
             "format" => {
                 self.format = match value {

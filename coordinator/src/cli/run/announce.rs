@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::bench::{BenchArgs, Format};
 use crate::cli::tell::{self, line, warning};
 use crate::observe::Facts;
+use crate::report::summary::PrewarmSummary;
 use crate::report::{self, RunResult, summary};
 use crate::run::Aborted;
 
@@ -88,6 +89,21 @@ fn metrics(out: &mut impl Write, args: &BenchArgs, result: &RunResult) -> io::Re
         writeln!(out, "{}", report::metrics::line(result))?;
     }
     Ok(())
+}
+
+/// What is in the server's cache, and what is not.
+pub fn prewarmed(warmed: &PrewarmSummary) {
+    let PrewarmSummary { method, relations, blocks, seconds, shared_buffers_blocks, problems } =
+        warmed;
+    line(&format_args!(
+        "prewarmed {relations} tables and indexes, {blocks} blocks in {seconds:.3} s by {method}"
+    ));
+    if blocks > shared_buffers_blocks {
+        line(&format_args!("note: shared_buffers hold {shared_buffers_blocks} blocks of them"));
+    }
+    for problem in problems {
+        line(&format_args!("note: prewarming: {problem}"));
+    }
 }
 
 /// Where the results are.

@@ -6,13 +6,15 @@
 mod announce;
 mod gather;
 mod live;
+mod observing;
 mod patience;
 mod plan;
 mod result;
 mod target;
 mod watch;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +36,7 @@ use crate::report::{Folder, Options, RunResult};
 use crate::run::{self, Aborted, Interrupts, RunError, RunOutcome, RunSpec};
 
 use live::Live;
+use observing::Observing;
 use patience::{Beside, unless};
 use target::{Look, Observed};
 
@@ -103,7 +106,10 @@ async fn execute(
     if !args.no_vacuum {
         look.vacuum(args.vacuum_all).await?;
     }
+    let warmed = look.prewarm(&args).await?;
     let observed = look.finish(&plan).await?;
+    let observing = Observing::start(&args, &plan, &observed.facts, folder.as_ref());
+    observing.ready(&interrupts).await;
 
     let options = options(&args);
     let plan = Arc::new(plan);
@@ -118,7 +124,7 @@ async fn execute(
         interrupts: interrupts.clone(),
     };
     let watch = watch::Watch::new(&plan, &options, folder, args.progress.is_none());
-    let watch = watch.on(live.board());
+    let watch = watch.on(live.board()).with(observing.starts());
     let watching = tokio::spawn(watch.until_the_end(receiver));
     let outcome = load(spec).await;
     let watched = watching.await.expect("watching a run does not panic");
@@ -129,15 +135,20 @@ async fn execute(
     }
     let outcome = outcome?;
     let aborted = outcome.aborted.clone();
+    let observing = observing.stop().await;
     let after = counters_after(&plan.target, &observed, &interrupts).await;
     let sessions = result::sessions(&outcome);
-    let figures = match result::several_servers(&plan.target, &outcome) {
+    let several = result::several_servers(&plan.target, &outcome);
+    let seen = observing.conclude(several.as_deref(), &interrupts).await;
+    let figures = match several {
         Some(reason) => Err(reason),
         None => after
-            .map(|after| Figures::between(&observed.before, &after, sessions))
+            .map(|after| Figures::between(&observed.before, &after, sessions, seen.own))
             .map_err(|error| format!("could not be read: {error}")),
     };
-    let server = result::server(observed.facts, observed.tables, figures);
+    let mut server = result::server(observed.facts, observed.tables, figures);
+    server.observation = seen.observation;
+    server.prewarm = warmed;
     let found = result::Found {
         plan: &plan,
         options,
@@ -148,7 +159,8 @@ async fn execute(
     };
     let result = found.assemble();
     live.done(&result).await;
-    Ok(finish(&args, &result, watched.folder, aborted.as_ref()))
+    let finishing = Finishing { folder: watched.folder, server: seen.written };
+    Ok(finish(&args, &result, finishing, aborted.as_ref()))
 }
 
 /// Where collected logs go. A default results folder that cannot be made is no error, unless they need it.
@@ -195,12 +207,19 @@ async fn counters_after(
     }
 }
 
+/// What the results folder still needs.
+struct Finishing {
+    folder: Option<Folder>,
+    /// Whether the readings of the server are on disk.
+    server: Result<(), (PathBuf, io::Error)>,
+}
+
 /// Prints, keeps and tells. What cannot be written is an error of its own: the figures are on stdout, or at
 /// least in the folder.
 fn finish(
     args: &BenchArgs,
     result: &RunResult,
-    folder: Option<Folder>,
+    finishing: Finishing,
     aborted: Option<&Aborted>,
 ) -> ExitCode {
     let mut code = if aborted.is_some() { ExitCode::ClientsUnfinished } else { result.exit_code };
@@ -210,10 +229,10 @@ fn finish(
     } else {
         announce::report(args, result)
     };
-    let kept = folder.map(|folder| {
-        folder
-            .finish(result, |files| if args.cluster.html { picture::write(files) } else { Ok(()) })
-    });
+    let Finishing { folder, server } = finishing;
+    let pictures = |files: &Path| if args.cluster.html { picture::write(files) } else { Ok(()) };
+    let kept =
+        folder.map(|folder| folder.finish(result, |files| server.and_then(|()| pictures(files))));
     let kept = kept.transpose();
     if aborted.is_none() && result.merged.aborted_clients > 0 {
         announce::incomplete();

@@ -30,7 +30,11 @@ pub struct Found<'a> {
 impl Found<'_> {
     /// The result, judged.
     pub fn assemble(self) -> RunResult {
-        let Found { plan, options, program, outcome, watched, server } = self;
+        let Found { plan, options, program, outcome, watched, mut server } = self;
+        let done = outcome.merged.measured.counts.transactions;
+        if let Some(wal) = server.observation.as_mut().and_then(|seen| seen.wal.as_mut()) {
+            wal.bytes_per_transaction = (done > 0).then(|| wal.bytes as f64 / done as f64);
+        }
         let beginning = outcome.agents.iter().filter(|agent| agent.took_over.is_none());
         let shares: Vec<Share> = beginning.map(|agent| agent.share.clone()).collect();
         RunResult::assemble(Parts {
@@ -89,6 +93,8 @@ pub fn server(
         settings: facts.settings,
         commits,
         history_rows,
+        observation: None,
+        prewarm: None,
     }
 }
 

@@ -12,7 +12,8 @@ use super::patience::{unless, unless_cancelled};
 use super::plan;
 use crate::cli::bench::BenchArgs;
 use crate::cli::tell;
-use crate::observe::{Before, Canceller, Facts, Session, Tables, upkeep};
+use crate::observe::{Before, Canceller, Facts, Session, Tables, Warm, prewarm, upkeep};
+use crate::report::summary::PrewarmSummary;
 use crate::run::Interrupts;
 
 /// How long sessions of an earlier run may take to make room before the clients are refused.
@@ -54,6 +55,19 @@ impl Look {
     pub async fn vacuum(&mut self, all: bool) -> Result<()> {
         let work = async { upkeep(&mut self.session, all, &mut std::io::stderr()).await };
         Ok(unless_cancelled(&self.interrupts, &self.canceller, work).await?)
+    }
+
+    /// Loads the cache, where that is wanted.
+    pub async fn prewarm(&mut self, args: &BenchArgs) -> Result<Option<PrewarmSummary>> {
+        if !args.cluster.prewarm {
+            return Ok(None);
+        }
+        let builtin = args.scripts.iter().all(|script| script.builtin);
+        let warm = if builtin { Warm::Pgbench } else { Warm::Database };
+        let work = prewarm(&mut self.session, warm);
+        let warmed = unless_cancelled(&self.interrupts, &self.canceller, work).await??;
+        announce::prewarmed(&warmed);
+        Ok(Some(warmed))
     }
 
     /// Reads the counters and ends the session.

@@ -11,6 +11,7 @@ use pgsurge_proto::message::{Notice, NoticeLevel};
 use tokio::sync::mpsc;
 
 use crate::merge::ClusterInterval;
+use crate::observe::Starts;
 use crate::report::{Bar, Folder, Options, Progress};
 use crate::run::RunEvent;
 use crate::web::Board;
@@ -21,6 +22,7 @@ pub struct Watch {
     options: Options,
     folder: Option<Folder>,
     board: Option<Arc<Board>>,
+    observer: Option<Starts>,
     names_agents: bool,
     progress: Option<Progress>,
     bar: Option<Bar>,
@@ -44,6 +46,7 @@ impl Watch {
             options: options.clone(),
             folder,
             board: None,
+            observer: None,
             names_agents: options.agents > 0,
             progress: None,
             bar: drawn.then(|| Bar::new(&plan.load, options.interval)),
@@ -54,6 +57,12 @@ impl Watch {
     /// Tells a board what happens, too.
     pub fn on(mut self, board: Option<Arc<Board>>) -> Self {
         self.board = board;
+        self
+    }
+
+    /// Tells an observer of the server when the load begins.
+    pub fn with(mut self, observer: Option<Starts>) -> Self {
+        self.observer = observer;
         self
     }
 
@@ -99,6 +108,9 @@ impl Watch {
             self.say(&format!("pgsurge: warning: {news}"));
         }
         self.progress = Progress::new(&self.plan, &self.options, started);
+        if let Some(observer) = &self.observer {
+            observer.at(instant);
+        }
         self.tell(Board::starts);
     }
 

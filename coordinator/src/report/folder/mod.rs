@@ -207,6 +207,12 @@ impl Folder {
         self.path().join("logs")
     }
 
+    /// Where readings of the server go, as long as the results are partial.
+    #[must_use]
+    pub fn server(&self) -> PathBuf {
+        self.path().join("server.csv")
+    }
+
     /// The load begins; `started` is the wall clock at the start of the measured part. Returns what is to be
     /// told if nothing can be written from now on.
     pub fn begin(&mut self, started: SystemTime) -> Option<String> {

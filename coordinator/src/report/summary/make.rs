@@ -307,6 +307,8 @@ fn server(run: &RunResult) -> ServerSummary {
         commit_check: check(evidence.server_commits),
         history_check: check(evidence.history_rows),
         settings: server.settings.clone(),
+        observation: server.observation.clone(),
+        prewarm: server.prewarm.clone(),
     }
 }
 

@@ -10,10 +10,15 @@ use serde::{Deserialize, Serialize};
 
 mod config;
 mod make;
+mod observation;
 mod parts;
 pub mod read;
 
 pub use config::Config;
+pub use observation::{
+    BuffersSummary, CacheSummary, CheckpointsSummary, Observation, PrewarmSummary, RelationSummary,
+    ReplicationSummary, WaitSummary, WalSummary,
+};
 pub use parts::{
     AgentSummary, CheckSummary, CollectedSummary, ConnectionsSummary, CoverageSummary,
     ExpectationSummary, FindingSummary, IntervalSummary, LogSummary, OutageSummary, ScriptSummary,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LatencyMs;
+use super::{LatencyMs, Observation, PrewarmSummary};
 
 /// Opening the sessions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -224,8 +224,12 @@ pub struct ServerSummary {
     pub commit_check: CheckSummary,
     /// Rows added to `pgbench_history` against the transactions that add one.
     pub history_check: CheckSummary,
-    /// Settings worth keeping with a result.
+    /// Settings that differ from the built-in defaults, secrets left out.
     pub settings: BTreeMap<String, String>,
+    /// What its own statistics say of the run; null with `--no-observe`.
+    pub observation: Option<Observation>,
+    /// What was loaded into its cache before; null without `--prewarm`.
+    pub prewarm: Option<PrewarmSummary>,
 }
 
 /// A count of the server's against the agents'.

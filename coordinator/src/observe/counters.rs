@@ -95,6 +95,7 @@ impl Before {
         facts: &Facts,
         history: bool,
     ) -> Result<Self, TargetError> {
+        alone(&mut session, facts.direct).await?;
         let lineage = lineage(&mut session, history).await;
         let history = history_rows(&mut session, history).await;
         let pid = session.row("select pg_catalog.pg_backend_pid()").await?;
@@ -129,6 +130,7 @@ impl After {
         patience: Duration,
     ) -> Result<Self, TargetError> {
         let mut session = open(target, patience).await?;
+        alone(&mut session, before.direct).await?;
         let patience = if before.direct { patience } else { Duration::ZERO };
         let deadline = Instant::now() + patience;
         let (present, lingering) = loop {
@@ -194,6 +196,15 @@ async fn open(target: &Target, patience: Duration) -> Result<Session, TargetErro
             Ok(opened) => return opened,
         }
     }
+}
+
+/// Keeps the session's statements in one process: a parallel worker commits twice as it starts, which nobody could
+/// take off the server's count. Behind a pooler that count is not looked at, and somebody else would inherit this.
+async fn alone(session: &mut Session, direct: bool) -> Result<(), TargetError> {
+    if direct {
+        session.execute("set max_parallel_workers_per_gather = 0").await?;
+    }
+    Ok(())
 }
 
 /// The server's files and timeline, if what it has committed to `pgbench_history` outlives a crash. Two lives

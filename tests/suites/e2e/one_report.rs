@@ -163,6 +163,26 @@ fn sessions_that_spread_over_servers_are_not_held_against_the_count_of_one() {
     );
 }
 
+#[test]
+fn workers_that_count_a_long_history_are_not_taken_for_commits_of_the_run() {
+    let settings = Settings::new()
+        .set("min_parallel_table_scan_size", "0")
+        .set("parallel_setup_cost", "0")
+        .set("parallel_tuple_cost", "0");
+    let world = World::filled(&settings);
+    world.server.execute(
+        "insert into pgbench_history (tid, bid, aid, delta) select 1, 1, 1, 0 from generate_series(1, 50000); \
+         analyze pgbench_history",
+    );
+    let plan = world.server.query("explain select count(*) from pgbench_history");
+    assert!(format!("{plan:?}").contains("Workers Planned"), "{plan:?}");
+    let arguments = ["-n", "-c", "2", "-t", "20", "--no-observe", &world.uri];
+    let report = Run::local(&arguments).finish(PATIENCE).expect_code(0);
+    assert_eq!(report.findings(), ["short-run"]);
+    let stdout = &report.finished.stdout;
+    assert_eq!(stdout.matches("as the agents counted").count(), 2, "{stdout}");
+}
+
 fn clients(agent: &serde_json::Value) -> u64 {
     agent["clients"].as_u64().unwrap()
 }

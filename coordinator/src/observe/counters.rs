@@ -202,7 +202,8 @@ async fn open(target: &Target, patience: Duration) -> Result<Session, TargetErro
 /// take off the server's count. Behind a pooler that count is not looked at, and somebody else would inherit this.
 async fn alone(session: &mut Session, direct: bool) -> Result<(), TargetError> {
     if direct {
-        session.execute("set max_parallel_workers_per_gather = 0").await?;
+        let sql = "select pg_catalog.set_config('max_parallel_workers_per_gather', '0', false)";
+        session.execute(sql).await?;
     }
     Ok(())
 }

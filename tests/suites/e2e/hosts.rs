@@ -50,11 +50,14 @@ mod as_root {
             run
         }
 
+        /// Load hosts whose clients have sent something; sessions stay for as long as the run.
         fn hosts_at_work(&self) -> String {
-            self.server.value(
+            let address = |number| format!("'{}'", self.network.host(number).address());
+            let hosts = [0, 1, 2].map(address).join(", ");
+            self.server.value(&format!(
                 "select count(distinct client_addr) from pg_stat_activity \
-                 where application_name like 'pgsurge%' and query like '%pgbench_accounts%'",
-            )
+                 where host(client_addr) in ({hosts}) and query <> ''"
+            ))
         }
     }
 

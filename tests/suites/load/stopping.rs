@@ -60,7 +60,8 @@ fn a_stop_while_sessions_are_being_opened_ends_the_load() {
         load.stop(Stop::Now);
     });
     let loaded = prepared.unwrap().finish();
-    assert_eq!(loaded.ready.connect.obtained, 1);
+    // The server may know a session before its client has heard that it is open.
+    assert!(loaded.ready.connect.obtained <= 1, "{:?}", loaded.ready.connect);
     assert_eq!(loaded.totals.measured.transactions, 0);
     wait_until("sessions are closed", || sessions(&server) == "0");
 }

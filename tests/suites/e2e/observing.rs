@@ -261,3 +261,27 @@ fn prewarming_loads_every_block_and_leaves_no_extension_behind() {
         }
     }
 }
+
+#[test]
+fn sessions_are_hidden_from_a_role_that_may_not_see_them_and_from_nobody_else() {
+    const HIDDEN: &str = "pgsurge: note: observing the server: waits of other roles' sessions are \
+                          hidden (pg_monitor shows them)\n";
+    for version in VERSIONS {
+        let (server, _turn) = quiet(version);
+        server
+            .execute("create role plain login; grant all on all tables in schema public to plain");
+        let run = |user: &str, more: &[&str]| {
+            // Runs of one name wait for each other's sessions at the end.
+            let uri = format!("{}?application_name={user}", server.uri_for(user, "postgres"));
+            let arguments = ["-S", "-n", "-T", "2", "--observe-interval", "0.1", &uri];
+            Run::local(&[&arguments[..], more].concat()).start()
+        };
+        // A connection for each transaction: there is always a session that has no state yet.
+        let busy = run("postgres", &["-c", "8", "-C"]);
+        let plain = run("plain", &["-c", "1"]);
+        let busy = busy.finish(PATIENCE).expect_code(0);
+        assert_eq!(observation(&busy)["problems"], serde_json::json!([]), "{version:?}");
+        let told = plain.finish(PATIENCE).expect_code(0).finished.stderr;
+        assert_eq!(told.matches(HIDDEN).count(), 1, "{version:?}: {told}");
+    }
+}

@@ -51,8 +51,10 @@ pub(super) const SOURCES: &[Source] = &[
     Source {
         name: WAIT,
         view: "pg_stat_activity",
-        object: "case state when 'active' then coalesce(wait_event_type || ':' || wait_event, 'running') \
-                 else coalesce(state, 'hidden') end",
+        // A session that is still being let in has no state either, before version 18.
+        object: "case when state = 'active' then coalesce(wait_event_type || ':' || wait_event, 'running') \
+                 when state is null and query = '<insufficient privilege>' then 'hidden' \
+                 else coalesce(state, 'starting') end",
         counters: &["count(*) as sessions"],
         rest: "where datname = current_database() and pid <> pg_catalog.pg_backend_pid() \
                and coalesce(backend_type, 'client backend') = 'client backend' \

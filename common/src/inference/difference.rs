@@ -4,7 +4,7 @@
 //! those ratios whose ranks the exact distribution of Mann and Whitney's count leaves. It holds however the repeats
 //! are distributed, if they are independent and the two sets differ by a factor.
 
-use super::DOUBT;
+use super::{DOUBT, EXACT_MOST, NORMAL, below};
 
 /// How a second set stands to the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +44,12 @@ pub fn ratio(first: &[f64], second: &[f64]) -> Option<Ratio> {
 
 /// How many of the sorted ratios may be left out at either end.
 fn ranks(first: usize, second: usize) -> Option<usize> {
-    let ways = ways(first, second);
+    // The smaller set first: the coefficients stay exact for longer.
+    let (few, many) = (first.min(second), first.max(second));
+    if many > EXACT_MOST && few * many > EXACT_MOST {
+        return normal_cut(few, many);
+    }
+    let ways = ways(few, many);
     let all: f64 = ways.iter().sum();
     let (mut beyond, mut cut) = (0.0, None);
     for (count, ways) in ways.iter().enumerate() {
@@ -55,6 +60,13 @@ fn ranks(first: usize, second: usize) -> Option<usize> {
         cut = Some(count);
     }
     cut
+}
+
+/// The same from the normal distribution that the count comes close to.
+fn normal_cut(first: usize, second: usize) -> Option<usize> {
+    let (n, m) = (first as f64, second as f64);
+    let cut = n * m / 2.0 - NORMAL * (n * m * (n + m + 1.0) / 12.0).sqrt() - 0.5;
+    below(cut)
 }
 
 /// In how many orders of both sets together so many pairs stand the wrong way round: coefficients of Gauss's binomial.
@@ -99,6 +111,25 @@ mod tests {
         ] {
             assert_eq!(ranks(first, second), count, "{first} and {second}");
         }
+    }
+
+    #[test]
+    fn large_sets_have_ranks_that_join_those_of_small_ones() {
+        for (few, many) in [(60, 100), (100, 100), (4, 100), (2, 100), (1, 100)] {
+            assert_eq!(ranks(few, many), ranks(many, few), "{few} and {many}");
+            let (exact, near) = (ranks(few, many), normal_cut(few, many));
+            let apart = match (exact, near) {
+                (Some(exact), Some(near)) => exact.abs_diff(near),
+                (exact, near) => usize::from(exact != near) * exact.or(near).unwrap_or(0),
+            };
+            assert!(apart <= 6, "{few} and {many}: {exact:?}, nearly {near:?}");
+        }
+        let set = |factor: f64| (0..500).map(|n| factor * f64::from(n % 50 + 100)).collect();
+        let (first, second): (Vec<f64>, Vec<f64>) = (set(1.0), set(1.1));
+        let found = ratio(&first, &second).and_then(|found| found.interval).expect("many");
+        assert!(found.0 < 1.1 && 1.1 < found.1 && found.0 > 1.05, "{found:?}");
+        let alike = ratio(&first, &first).expect("positive");
+        assert!(!alike.is_significant(), "{alike:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The median of repeats with an interval from their order alone.
 
-use super::DOUBT;
+use super::{DOUBT, EXACT_MOST, NORMAL, below};
 
 /// A median, and where the true one lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +29,10 @@ pub fn median(repeats: &[f64]) -> Option<Median> {
 /// How many repeats may be left out at either end: so many lie beyond the true median by chance (a coin thrown for
 /// each) with less than half the doubt.
 fn outermost(n: usize) -> Option<usize> {
+    if n > EXACT_MOST {
+        let n = n as f64;
+        return below(n / 2.0 - NORMAL * (n / 4.0).sqrt() - 0.5);
+    }
     let (mut beyond, mut choose) = (0.0, 0.5f64.powi(i32::try_from(n).ok()?));
     let mut cut = None;
     for k in 0..n {
@@ -57,6 +61,9 @@ mod tests {
             (12, Some((3, 10))),
             (20, Some((6, 15))),
             (30, Some((10, 21))),
+            (100, Some((40, 61))),
+            (101, Some((41, 61))),
+            (2000, Some((956, 1045))),
         ] {
             let repeats: Vec<f64> = (1..=n).rev().map(f64::from).collect();
             let expected = ranks.map(|(low, high)| (f64::from(low), f64::from(high)));

@@ -14,9 +14,7 @@ use super::run::Surroundings;
 use super::tell;
 use super::usage::UsageError;
 use crate::experiment::Runs;
-use crate::experiment::capacity::{self, Answer, Bounds, HEADING, Question, Step, line, sentence};
-use crate::picture::{Curves, Sheet};
-use crate::report::summary::LatencyMs;
+use crate::experiment::capacity::{self, Answer, Bounds, HEADING, Question, Step, line};
 use crate::verdict::missed;
 
 /// Find the highest rate (-R) at which an objective holds
@@ -131,65 +129,8 @@ fn write(folder: &Path, answer: &Answer) -> Result<()> {
         file.sync_all()
     });
     written.with_context(|| format!("cannot write {}", path.display()))?;
-    let page = sheet(answer).write(folder);
+    let page = capacity::page(answer).write(folder);
     page.map_err(|(path, error)| {
         anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
     })
-}
-
-/// The load curve.
-fn sheet(answer: &Answer) -> Sheet {
-    let mut steps: Vec<&Step> = answer.steps.iter().collect();
-    steps.sort_by(|a, b| a.rate_tps.total_cmp(&b.rate_tps));
-    let curve = |figure: fn(&LatencyMs) -> f64| {
-        steps.iter().map(|step| (step.rate_tps, step.latency_ms.as_ref().map(figure))).collect()
-    };
-    let latency = Curves {
-        id: "latency",
-        title: "Response time by rate".to_owned(),
-        note: format!("From when a transaction was due. The objective is {}.", answer.objective),
-        axes: ["transactions per second asked for", "ms, logarithmic"],
-        log_y: true,
-        lines: vec![
-            ("p50".to_owned(), curve(|ms| ms.p50)),
-            ("p99".to_owned(), curve(|ms| ms.p99)),
-            ("max".to_owned(), curve(|ms| ms.max)),
-        ],
-    };
-    let achieved = Curves {
-        id: "achieved",
-        title: "Achieved rate".to_owned(),
-        note: "Where the lines part, the server is behind.".to_owned(),
-        axes: ["transactions per second asked for", "transactions per second done"],
-        log_y: false,
-        lines: vec![
-            ("done".to_owned(), steps.iter().map(|s| (s.rate_tps, Some(s.achieved_tps))).collect()),
-            (
-                "asked for".to_owned(),
-                steps.iter().map(|s| (s.rate_tps, Some(s.rate_tps))).collect(),
-            ),
-        ],
-    };
-    let heading = ["asked", "achieved", "p50 ms", "p99 ms", "holds", "results"];
-    let row = |step: &&Step| {
-        let ms = |figure: fn(&LatencyMs) -> f64| {
-            step.latency_ms.as_ref().map_or_else(String::new, |ms| format!("{:.3}", figure(ms)))
-        };
-        vec![
-            format!("{:.1}", step.rate_tps),
-            format!("{:.1}", step.achieved_tps),
-            ms(|ms| ms.p50),
-            ms(|ms| ms.p99),
-            step.because.as_ref().map_or_else(|| "yes".to_owned(), |why| format!("no: {why}")),
-            step.folder.clone(),
-        ]
-    };
-    Sheet {
-        title: format!("Capacity with {}", answer.objective),
-        found: sentence(answer),
-        good: answer.complete && answer.found_tps.is_some(),
-        curves: vec![latency, achieved],
-        heading: heading.map(str::to_owned).to_vec(),
-        rows: steps.iter().map(row).collect(),
-    }
 }

@@ -1,13 +1,14 @@
 //! `pgsurge compare`: repeated runs against each other.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use pgsurge_common::outcome::ExitCode;
 
 use super::tell;
-use crate::experiment::compare::{Metric, Set, compare, different, print};
+use crate::experiment::compare::{Comparison, Metric, Set, Word, compare, different, page, print};
 
 /// Compare sets of results; the first is the baseline
 #[derive(Clone, Debug, Parser)]
@@ -22,9 +23,12 @@ pub struct CompareArgs {
     /// compare different workloads, too
     #[arg(long)]
     pub anyway: bool,
-    /// exit with 4 if a set is significantly worse, by PERCENT or more
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    /// exit with 4 if a set is significantly worse, by PERCENT or more, and with 3 if there are too few runs to tell
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = percent)]
     pub fail_on_regression: Option<f64>,
+    /// write a page with charts to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// "text" or "json"
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: CompareFormat,
@@ -41,6 +45,11 @@ pub enum CompareFormat {
 
 fn metric(text: &str) -> Result<Metric, String> {
     text.parse()
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+    number.ok_or_else(|| "expected a number from 0".to_owned())
 }
 
 /// Compares and prints.
@@ -74,6 +83,10 @@ pub fn compare_sets(args: &CompareArgs) -> Result<ExitCode> {
         break;
     }
     let comparison = compare(&sets, &args.metric);
+    if let Some(path) = &args.html {
+        let written = page(&comparison).write_to(path).map_err(|(_, error)| error);
+        written.with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let mut out = io::stdout().lock();
     // Whoever closed stdout still gets the exit code.
     let _ = match args.format {
@@ -82,9 +95,24 @@ pub fn compare_sets(args: &CompareArgs) -> Result<ExitCode> {
             .map_err(io::Error::from)
             .and_then(|()| writeln!(out)),
     };
-    let bound = args.fail_on_regression;
-    let worse = bound.is_some_and(|percent| {
-        comparison.differences.iter().any(|found| found.is_regression(percent))
-    });
-    Ok(if worse { ExitCode::ExpectationMissed } else { ExitCode::Done })
+    Ok(args.fail_on_regression.map_or(ExitCode::Done, |percent| gate(&comparison, percent)))
+}
+
+/// What `--fail-on-regression` comes to. A gate that cannot see is not one that is passed.
+fn gate(comparison: &Comparison, percent: f64) -> ExitCode {
+    let all = &comparison.differences;
+    if all.iter().any(|found| found.is_regression(percent)) {
+        return ExitCode::ExpectationMissed;
+    }
+    let unseen: Vec<String> = all
+        .iter()
+        .filter(|found| found.word == Word::TooFewRuns)
+        .map(|found| format!("{} of {}", found.metric, found.set))
+        .collect();
+    if unseen.is_empty() {
+        return ExitCode::Done;
+    }
+    let unseen = unseen.join(", ");
+    tell::line(&format_args!("error: too few runs to see a regression in {unseen}"));
+    ExitCode::Invalid
 }

@@ -1,7 +1,9 @@
 //! What all charts have in common: lines that differ in dash and mark as well as in colour, and no colour of
 //! their own for text and ground: the page's style sheet gives them those of light or dark.
 
-use plotly::common::{DashType, Line, Marker, MarkerSymbol, Mode, Orientation, Title};
+use plotly::common::{
+    DashType, ErrorData, ErrorType, Line, Marker, MarkerSymbol, Mode, Orientation, Title,
+};
 use plotly::layout::{
     Annotation, Axis, AxisType, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine,
     ShapeType,
@@ -93,7 +95,17 @@ impl Chart {
     }
 
     /// Adds a line.
-    pub(super) fn line(mut self, name: &str, points: &Points) -> Self {
+    pub(super) fn line(self, name: &str, points: &Points) -> Self {
+        self.line_with_bars(name, points, &[])
+    }
+
+    /// Adds a line whose points have intervals, as far as they are known.
+    pub(super) fn line_with_bars(
+        mut self,
+        name: &str,
+        points: &Points,
+        bars: &[Option<(f64, f64)>],
+    ) -> Self {
         let (x, y): (Vec<f64>, Vec<Option<f64>>) = points.iter().copied().unzip();
         let mode = if points.len() <= MARKED_MOST { Mode::LinesMarkers } else { Mode::Lines };
         let colour = COLOURS[self.series % COLOURS.len()];
@@ -102,6 +114,7 @@ impl Chart {
             .mode(mode)
             .line(Line::new().color(colour).width(1.8).dash(dash(self.series)))
             .marker(Marker::new().symbol(symbol(self.series)).size(7).color(colour));
+        let trace = if bars.is_empty() { trace } else { trace.error_y(error_bars(points, bars)) };
         self.plot.add_trace(trace);
         self.newest.push(points.last().and_then(|&(_, y)| y));
         self.series += 1;
@@ -138,6 +151,19 @@ impl Chart {
         self.plot.set_configuration(Configuration::new().responsive(true).display_logo(false));
         self.plot.to_json().replace('<', "\\u003c")
     }
+}
+
+/// Up and down from each point.
+fn error_bars(points: &Points, bars: &[Option<(f64, f64)>]) -> ErrorData {
+    let reach = |of: fn(f64, (f64, f64)) -> f64| -> Vec<f64> {
+        let bars = bars.iter().copied().chain(std::iter::repeat(None));
+        let reach = points.iter().zip(bars).map(|(&(_, y), bar)| y.zip(bar));
+        reach.map(|known| known.map_or(0.0, |(y, bar)| of(y, bar).max(0.0))).collect()
+    };
+    ErrorData::new(ErrorType::Data)
+        .array(reach(|y, (_, high)| high - y))
+        .array_minus(reach(|y, (low, _)| y - low))
+        .symmetric(false)
 }
 
 /// The library takes some of HTML's elements for what they are.

@@ -19,7 +19,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub use page::{charting_script, live_page, run_page};
-pub use sheet::{Curves, Sheet};
+pub use sheet::{Curve, Curves, Sheet};
 pub use source::RunFiles;
 
 /// Name of the page in a results folder.

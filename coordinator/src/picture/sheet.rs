@@ -41,8 +41,28 @@ pub struct Curves {
     pub axes: [&'static str; 2],
     /// Powers of ten upwards.
     pub log_y: bool,
-    /// Name and points of each.
-    pub lines: Vec<(String, Points)>,
+    /// Names of the places 0, 1, 2 ... of the axis from left to right; none where it is one of numbers.
+    pub places: Vec<String>,
+    /// What is drawn.
+    pub lines: Vec<Curve>,
+}
+
+/// One line.
+#[derive(Clone, Debug, Default)]
+pub struct Curve {
+    /// What it is of.
+    pub name: String,
+    /// Where it goes.
+    pub points: Points,
+    /// Where each true point lies, if that is known; fewer than points, or none, where it is not.
+    pub bars: Vec<Option<(f64, f64)>>,
+}
+
+impl Curve {
+    /// Without bars.
+    pub fn new(name: impl Into<String>, points: Points) -> Self {
+        Self { name: name.into(), points, bars: Vec::new() }
+    }
 }
 
 #[derive(Template)]
@@ -59,7 +79,14 @@ impl From<&Curves> for Chart {
     fn from(curves: &Curves) -> Self {
         let chart = Self::new(curves.id, &curves.title, curves.axes).noted(curves.note.as_str());
         let chart = if curves.log_y { chart.log_y() } else { chart };
-        curves.lines.iter().fold(chart, |chart, (name, points)| chart.line(name, points))
+        let chart = if curves.places.is_empty() {
+            chart
+        } else {
+            let places = (0..curves.places.len()).map(|place| place as f64).collect();
+            chart.ticks(places, curves.places.clone())
+        };
+        let lines = curves.lines.iter();
+        lines.fold(chart, |chart, line| chart.line_with_bars(&line.name, &line.points, &line.bars))
     }
 }
 
@@ -69,9 +96,16 @@ impl Sheet {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), (PathBuf, io::Error)> {
-        let path = folder.join(PAGE);
+        self.write_to(&folder.join(PAGE))
+    }
+
+    /// Writes it. On failure names the file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_to(&self, path: &Path) -> Result<(), (PathBuf, io::Error)> {
         let written = || {
-            let mut out = BufWriter::new(File::create(&path)?);
+            let mut out = BufWriter::new(File::create(path)?);
             let page = Page {
                 sheet: self,
                 style: include_str!("page.css"),
@@ -83,6 +117,6 @@ impl Sheet {
             out.flush()?;
             out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
         };
-        written().map_err(|error| (path.clone(), error))
+        written().map_err(|error| (path.to_owned(), error))
     }
 }

@@ -12,6 +12,8 @@ use serde_json::Value;
 use super::fixture::{self, PASSWORD};
 use super::summary::{self, Summary};
 use super::{Choice, Folder, ResultsError, RunResult};
+use crate::experiment::capacity::Answer;
+use crate::experiment::compare::Comparison;
 use crate::merge::{ClusterInterval, Missing};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,15 +23,23 @@ fn document(run: &RunResult) -> Value {
     serde_json::to_value(Summary::from(run)).expect("a summary is plain JSON")
 }
 
-/// Set `PGSURGE_UPDATE=1` to write the file anew.
+/// Set `PGSURGE_UPDATE=1` to write the files anew.
 #[test]
-fn the_committed_schema_is_the_one_that_the_code_makes() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/summary.schema.json");
-    if std::env::var_os("PGSURGE_UPDATE").is_some() {
-        fs::write(&path, summary::schema()).expect("the repository is writable");
+fn the_committed_schemas_are_those_that_the_code_makes() {
+    let made = [
+        ("summary", summary::schema()),
+        ("compare", Comparison::schema()),
+        ("capacity", Answer::schema()),
+    ];
+    for (name, schema) in made {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../docs/{name}.schema.json"));
+        if std::env::var_os("PGSURGE_UPDATE").is_some() {
+            fs::write(&path, &schema).expect("the repository is writable");
+        }
+        let committed = fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == schema, "{} is out of date", path.display());
     }
-    let committed = fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == summary::schema(), "{} is out of date", path.display());
 }
 
 #[test]

@@ -96,9 +96,25 @@ fn one_run_each_shows_figures_and_claims_nothing() {
     let world = World::start();
     world.takes(0.001);
     world.repeat("one", 2, &[]);
-    let told = world.compare(&["one/0", "one/1"], &["--fail-on-regression"]).expect_code(0);
+    let told = world.compare(&["one/0", "one/1"], &[]).expect_code(0);
     assert_eq!(told.stdout.matches("too few runs to tell").count(), 3, "{told}");
     assert!(told.stdout.contains("a difference takes 4 runs against 4"), "{told}");
+
+    // A gate that cannot see does not let pass.
+    let gate = world.compare(&["one/0", "one/1"], &["--fail-on-regression"]).expect_code(3);
+    let unseen = "too few runs to see a regression in tps of ";
+    assert!(gate.stderr.contains(unseen), "{gate}");
+
+    // A run is no repeat of itself, however often it is named.
+    let four = |run: &str| {
+        let run = world.set(run).display().to_string();
+        [run.as_str(); 4].join(",")
+    };
+    let mut command = pgsurge(&["compare"]);
+    command.args([four("one/0"), four("one/1")]);
+    let twice = Running::run("compare", &mut command, PATIENCE).expect_code(0);
+    assert_eq!(twice.stdout.matches("too few runs to tell").count(), 3, "{twice}");
+    assert!(twice.stdout.contains("one/0: it is there already"), "{twice}");
 }
 
 #[test]
@@ -156,6 +172,8 @@ fn what_cannot_be_compared_is_told_in_one_line() {
         (vec![empty], "2 values required"),
         (vec![empty, empty, "--metric", "speed"], "expected one of tps, mean"),
         (vec![empty, empty, "--format", "xml"], "invalid value 'xml'"),
+        (vec![empty, empty, "--fail-on-regression=-5"], "expected a number from 0"),
+        (vec![empty, empty, "--fail-on-regression=nan"], "expected a number from 0"),
     ] {
         let mut command = pgsurge(&["compare"]);
         command.args(&arguments);

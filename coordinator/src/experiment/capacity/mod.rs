@@ -1,13 +1,16 @@
 //! `capacity`: the highest rate at which an objective holds, by runs under `-R`.
 
+mod page;
 mod search;
 mod step;
 mod table;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Asked, OneRun, Runs, RunsError};
 
+pub use page::page;
 pub use search::{Bounds, Found, Next, Search};
 pub use step::Step;
 pub use table::{HEADING, line, print, sentence};
@@ -29,7 +32,8 @@ pub struct Question {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(title = "The answer of pgsurge capacity")]
 pub struct Answer {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -47,6 +51,14 @@ pub struct Answer {
     pub interrupted: bool,
     /// All runs, in order.
     pub steps: Vec<Step>,
+}
+
+impl Answer {
+    /// The document's schema, as committed.
+    #[must_use]
+    pub fn schema() -> String {
+        crate::report::summary::schema_of::<Self>()
+    }
 }
 
 /// Searches; tells each step as it ends. An interrupt ends the search with what is known.

@@ -1,13 +1,17 @@
 //! What the comparison comes to: medians with their intervals, ratios with theirs, a word for each.
 
-use pgsurge_common::inference::{Median, Ratio, median, noise, ratio};
+use std::collections::BTreeMap;
+
+use pgsurge_common::inference::{Median, Ratio, median, noise, ratio, unsettled};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Metric, SCHEMA, Set};
 use crate::report::summary::Summary;
 
 /// The whole of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(title = "A comparison of sets of pgsurge runs")]
 pub struct Comparison {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -18,7 +22,7 @@ pub struct Comparison {
 }
 
 /// A set's figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SetFigures {
     /// As the user named it.
     pub name: String,
@@ -26,6 +30,11 @@ pub struct SetFigures {
     pub runs: usize,
     /// Those that are not, with the reason.
     pub left_out: Vec<String>,
+    /// Warnings of their verdicts: how many runs have each.
+    pub warnings: BTreeMap<String, usize>,
+    /// How long their beginnings are not like the rest, at most, in seconds: the server was still warming up. Null if none
+    /// is.
+    pub unsettled_s: Option<f64>,
     /// One entry a metric.
     pub figures: Vec<Figure>,
     /// Greatest half-width of the 95 % interval of a run's own mean throughput, as a share; null for short runs.
@@ -35,7 +44,7 @@ pub struct SetFigures {
 }
 
 /// One figure of a set.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Figure {
     /// Which.
     pub metric: &'static str,
@@ -46,7 +55,7 @@ pub struct Figure {
 }
 
 /// A set against the baseline.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Difference {
     /// The set.
     pub set: String,
@@ -61,7 +70,7 @@ pub struct Difference {
 }
 
 /// What a difference comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
     /// Significantly.
@@ -106,16 +115,39 @@ fn figures(set: &Set, metrics: &[Metric]) -> SetFigures {
         name: set.name.clone(),
         runs: set.runs.len(),
         left_out: set.left_out.clone(),
+        warnings: warnings(&set.runs),
+        unsettled_s: set.runs.iter().filter_map(beginning_s).reduce(f64::max),
         figures: metrics.iter().map(figure).collect(),
         noise_within_runs: set.runs.iter().filter_map(within).reduce(f64::max),
         failed_share: if failed > 0.0 { failed / (failed + done) } else { 0.0 },
     }
 }
 
-/// Of the throughput of a run; its last interval is partial and left out.
-fn within(run: &Summary) -> Option<f64> {
+fn warnings(runs: &[Summary]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for finding in runs.iter().flat_map(|run| &run.verdict.findings) {
+        *counts.entry(finding.code.clone()).or_default() += 1;
+    }
+    counts
+}
+
+/// Throughput of the whole intervals; the last one is partial.
+fn whole(run: &Summary) -> Vec<f64> {
     let whole = run.intervals.split_last().map_or(&[][..], |(_, whole)| whole);
-    noise(&whole.iter().map(|interval| interval.tps).collect::<Vec<_>>())
+    whole.iter().map(|interval| interval.tps).collect()
+}
+
+/// Of the throughput of a run, once it has settled.
+fn within(run: &Summary) -> Option<f64> {
+    let tps = whole(run);
+    noise(&tps[unsettled(&tps)..])
+}
+
+/// How long a run took to settle, if it had to.
+fn beginning_s(run: &Summary) -> Option<f64> {
+    let tps = whole(run);
+    let intervals = unsettled(&tps);
+    (intervals > 0).then(|| run.intervals[intervals].t_s)
 }
 
 fn difference(baseline: &Set, set: &Set, metric: Metric) -> Difference {
@@ -149,5 +181,13 @@ impl Difference {
     #[must_use]
     pub fn is_regression(&self, percent: f64) -> bool {
         self.word == Word::Worse && self.percent.is_some_and(|seen| seen.abs() >= percent)
+    }
+}
+
+impl Comparison {
+    /// The document's schema, as committed.
+    #[must_use]
+    pub fn schema() -> String {
+        crate::report::summary::schema_of::<Self>()
     }
 }

@@ -2,11 +2,13 @@
 
 mod judge;
 mod metric;
+mod page;
 mod sets;
 mod table;
 
 pub use judge::{Comparison, Difference, Word, compare};
 pub use metric::Metric;
+pub use page::page;
 pub use sets::{Set, SetError, different};
 pub use table::print;
 

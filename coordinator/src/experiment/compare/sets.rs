@@ -49,14 +49,21 @@ impl Set {
         let mut set = Self { name: text.to_owned(), runs: Vec::new(), left_out: Vec::new() };
         for folder in text.split(',').map(Path::new) {
             for run in runs_in(folder)? {
-                let summary = read(&run)?;
-                match unusable(&summary) {
-                    None => set.runs.push(summary),
-                    Some(why) => set.left_out.push(format!("{}: {why}", run.display())),
-                }
+                set.take(&run, read(&run)?);
             }
         }
         Ok(set)
+    }
+}
+
+impl Set {
+    /// A run that is named twice, or copied, is no repeat of itself.
+    fn take(&mut self, folder: &Path, run: Summary) {
+        let again = self.runs.iter().any(|there| there.run_id == run.run_id);
+        match unusable(&run).or_else(|| again.then(|| "it is there already".to_owned())) {
+            None => self.runs.push(run),
+            Some(why) => self.left_out.push(format!("{}: {why}", folder.display())),
+        }
     }
 }
 

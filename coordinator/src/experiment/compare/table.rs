@@ -32,6 +32,16 @@ fn set(out: &mut impl Write, set: &SetFigures) -> io::Result<()> {
     for why in &set.left_out {
         writeln!(out, "  left out: {why}")?;
     }
+    if !set.warnings.is_empty() {
+        let codes = set.warnings.iter().map(|(code, runs)| format!("{code} in {runs}"));
+        writeln!(out, "  valid, with warnings: {}", codes.collect::<Vec<_>>().join(", "))?;
+    }
+    if let Some(seconds) = set.unsettled_s {
+        writeln!(
+            out,
+            "  runs begin unlike the rest for up to {seconds:.0} s (--warmup leaves a beginning out)"
+        )?;
+    }
     for figure in &set.figures {
         writeln!(out, "  {}", line(figure))?;
     }
@@ -48,7 +58,8 @@ fn line(figure: &Figure) -> String {
     format!("{:<8} {median:.3}{unit}{}", figure.metric, interval.unwrap_or_default())
 }
 
-fn sentence(found: &Difference) -> String {
+/// A difference in a sentence.
+pub(super) fn sentence(found: &Difference) -> String {
     let Difference { set, metric, .. } = found;
     let Some(percent) = found.percent else { return format!("{metric} of {set}: not measured") };
     let interval = found.interval.map(|(low, high)| format!(" (95 %: {low:+.2} to {high:+.2} %)"));

@@ -159,7 +159,13 @@ pub struct TotalsSummary {
 /// The schema of [`Summary`], as committed.
 #[must_use]
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(Summary);
+    schema_of::<Summary>()
+}
+
+/// The schema of a document, as it is committed.
+#[must_use]
+pub fn schema_of<T: JsonSchema>() -> String {
+    let schema = schemars::schema_for!(T);
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
     text.push('\n');
     text

@@ -7,6 +7,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use pgsurge_common::outcome::ExitCode;
+use pgsurge_coordinator::cli::run::Surroundings;
 use pgsurge_coordinator::cli::{self, Invocation, Verbosity, logging, tell};
 use pgsurge_coordinator::{secrecy, signals};
 
@@ -37,7 +38,7 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
         Invocation::Run(args, connection, verbosity) => {
             logging::start(filter(verbosity));
             block_on(async {
-                let surroundings = cli::run::Surroundings {
+                let surroundings = Surroundings {
                     local_agent: local::agent(),
                     interrupts: signals::interrupts()?,
                 };
@@ -56,14 +57,11 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
         }
         Invocation::Capacity(args) => {
             logging::start(filter(Verbosity::Normal));
-            block_on(async {
-                let interrupts = signals::interrupts()?;
-                let surroundings = || {
-                    let local_agent = local::agent();
-                    Ok(cli::run::Surroundings { local_agent, interrupts: interrupts.clone() })
-                };
-                cli::capacity::capacity(args, surroundings).await
-            })
+            block_on(async { cli::capacity::capacity(args, each_run()?).await })
+        }
+        Invocation::Sweep(args) => {
+            logging::start(filter(Verbosity::Normal));
+            block_on(async { cli::sweep::sweep(args, each_run()?).await })
         }
         Invocation::Compare(args) => cli::compare::compare_sets(&args),
         Invocation::Report(args) => {
@@ -76,6 +74,12 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
             block_on(local::serve(args))
         }
     }
+}
+
+/// What each run of an experiment gets.
+fn each_run() -> Result<impl Fn() -> Result<Surroundings>> {
+    let interrupts = signals::interrupts()?;
+    Ok(move || Ok(Surroundings { local_agent: local::agent(), interrupts: interrupts.clone() }))
 }
 
 fn filter(verbosity: Verbosity) -> &'static str {

@@ -1,15 +1,14 @@
 //! `pgsurge capacity`: the highest rate at which an objective holds.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
 use pgsurge_common::outcome::ExitCode;
 
-use super::experiment::{self, Here};
+use super::experiment::{self, Here, write_document};
 use super::run::Surroundings;
 use super::tell;
 use super::usage::UsageError;
@@ -47,26 +46,17 @@ pub struct CapacityArgs {
     pub run: Vec<OsString>,
 }
 
-/// What the search itself decides.
+/// Options that the search itself sets.
+const SET: [&str; 6] = ["rate", "time", "transactions", "results", "no-results", "format"];
+
+/// What it sets, as far as it matters for what can be passed on.
 const OWN: [&str; 8] = ["-R", "1", "-T", "1", "--results", "x", "--fail-if", "tps<1"];
 
 impl CapacityArgs {
     /// Checks what options say together, those of the runs included.
     pub fn check(&self) -> Result<(), UsageError> {
         self.fail_if()?;
-        let given = |option: &str| {
-            self.run.iter().any(|arg| {
-                let arg = arg.to_string_lossy();
-                arg == option || arg.starts_with(&format!("{option}="))
-            })
-        };
-        for option in
-            ["-R", "--rate", "-T", "--time", "-t", "--transactions", "--results", "--format"]
-        {
-            if given(option) {
-                return Err(UsageError::new(format!("{option} is for capacity itself to set")));
-            }
-        }
+        experiment::refuse(&self.run, &SET)?;
         experiment::check(&self.run, &OWN)
     }
 
@@ -123,12 +113,7 @@ pub async fn capacity(
 }
 
 fn write(folder: &Path, answer: &Answer) -> Result<()> {
-    let path = folder.join("capacity.json");
-    let written = File::create(&path).and_then(|file| {
-        serde_json::to_writer_pretty(&file, answer)?;
-        file.sync_all()
-    });
-    written.with_context(|| format!("cannot write {}", path.display()))?;
+    write_document(&folder.join("capacity.json"), answer)?;
     let page = capacity::page(answer).write(folder);
     page.map_err(|(path, error)| {
         anyhow::Error::new(error).context(format!("cannot write {}", path.display()))

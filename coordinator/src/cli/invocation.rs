@@ -17,6 +17,7 @@ use super::help::{self, Mode};
 use super::init::InitArgs;
 use super::read::CommandLine;
 use super::report::ReportArgs;
+use super::sweep::SweepArgs;
 use super::usage::UsageError;
 
 /// What the program is to do.
@@ -40,6 +41,8 @@ pub enum Invocation {
     Compare(CompareArgs),
     /// Make pages of results.
     Report(ReportArgs),
+    /// Measure a grid of values.
+    Sweep(SweepArgs),
 }
 
 /// How much the program says about itself on stderr.
@@ -78,6 +81,10 @@ impl Invocation {
             "report" => {
                 parsed::<ReportArgs>(args, "report")?.and_then(|args| Ok(Self::Report(args)))
             }
+            "sweep" => parsed::<SweepArgs>(args, "sweep")?.and_then(|args| {
+                args.check()?;
+                Ok(Self::Sweep(args))
+            }),
             "run" => pgbench(args.split_off(1), Some(Mode::Run), variable),
             "init" => pgbench(args.split_off(1), Some(Mode::Init), variable),
             _ => pgbench(args, None, variable),

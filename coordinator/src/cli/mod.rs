@@ -14,6 +14,7 @@ pub mod logging;
 mod read;
 pub mod report;
 pub mod run;
+pub mod sweep;
 mod table;
 mod target;
 pub mod tell;

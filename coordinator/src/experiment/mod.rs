@@ -3,6 +3,10 @@
 
 pub mod capacity;
 pub mod compare;
+mod journal;
 mod runs;
+pub mod stage;
+pub mod sweep;
 
+pub use journal::{Journal, JournalError};
 pub use runs::{Asked, Ended, OneRun, Runs, RunsError};

@@ -16,6 +16,16 @@ pub trait OneRun {
     /// # Errors
     /// What keeps a load from starting.
     fn run(&self, arguments: Vec<OsString>) -> impl Future<Output = anyhow::Result<ExitCode>>;
+
+    /// Makes pgbench's tables of this scale on the target that arguments of `run` name.
+    ///
+    /// # Errors
+    /// They cannot be made.
+    fn init(
+        &self,
+        arguments: &[OsString],
+        scale: &str,
+    ) -> impl Future<Output = anyhow::Result<ExitCode>>;
 }
 
 /// How runs are made.
@@ -31,7 +41,7 @@ pub struct Runs<R> {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Its folder's name.
+    /// Its folder's name; one that is taken is followed by a number.
     pub name: String,
     /// Options of its own, which none of the common ones may be.
     pub options: Vec<String>,
@@ -83,10 +93,36 @@ impl<R: OneRun> Runs<R> {
         Ok(Self { one, common, folder: folder.to_owned() })
     }
 
+    /// Goes on in a folder that is there.
+    #[must_use]
+    pub fn again(one: R, common: Vec<OsString>, folder: &Path) -> Self {
+        Self { one, common, folder: folder.to_owned() }
+    }
+
+    /// Makes pgbench's tables anew.
+    ///
+    /// # Errors
+    /// See [`RunsError`].
+    pub async fn init(&self, scale: &str) -> Result<(), RunsError> {
+        match self.one.init(&self.common, scale).await {
+            Ok(ExitCode::Interrupted) => Err(RunsError::Interrupted),
+            Ok(_) => Ok(()),
+            Err(error) => Err(RunsError::NotStarted(error)),
+        }
+    }
+
     /// Where everything goes.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// A folder of this name that nobody has.
+    fn free(&self, name: &str) -> PathBuf {
+        let numbered = (2..).map(|n| format!("{name}-{n}"));
+        let names = std::iter::once(name.to_owned()).chain(numbered);
+        let mut folders = names.map(|name| self.folder.join(name));
+        folders.find(|folder| !folder.exists()).expect("there are more numbers than folders")
     }
 
     /// Carries out a run to its end.
@@ -94,7 +130,7 @@ impl<R: OneRun> Runs<R> {
     /// # Errors
     /// See [`RunsError`].
     pub async fn run(&self, asked: &Asked) -> Result<Ended, RunsError> {
-        let folder = self.folder.join(&asked.name);
+        let folder = self.free(&asked.name);
         let mut arguments = vec![OsString::from("--results"), folder.clone().into_os_string()];
         arguments.extend(asked.options.iter().map(OsString::from));
         arguments.extend(self.common.iter().cloned());

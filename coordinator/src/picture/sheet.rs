@@ -38,7 +38,7 @@ pub struct Curves {
     /// How to read them.
     pub note: String,
     /// Titles of the axes.
-    pub axes: [&'static str; 2],
+    pub axes: [String; 2],
     /// Powers of ten upwards.
     pub log_y: bool,
     /// Names of the places 0, 1, 2 ... of the axis from left to right; none where it is one of numbers.
@@ -77,7 +77,8 @@ struct Page<'a> {
 
 impl From<&Curves> for Chart {
     fn from(curves: &Curves) -> Self {
-        let chart = Self::new(curves.id, &curves.title, curves.axes).noted(curves.note.as_str());
+        let chart = Self::new(curves.id, &curves.title, [&curves.axes[0], &curves.axes[1]])
+            .noted(curves.note.as_str());
         let chart = if curves.log_y { chart.log_y() } else { chart };
         let chart = if curves.places.is_empty() {
             chart

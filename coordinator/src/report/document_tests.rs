@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::fixture::{self, PASSWORD};
 use super::summary::{self, Summary};
 use super::{Choice, Folder, ResultsError, RunResult};
-use crate::experiment::capacity::Answer;
 use crate::experiment::compare::Comparison;
+use crate::experiment::{capacity, sweep};
 use crate::merge::{ClusterInterval, Missing};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -29,7 +29,8 @@ fn the_committed_schemas_are_those_that_the_code_makes() {
     let made = [
         ("summary", summary::schema()),
         ("compare", Comparison::schema()),
-        ("capacity", Answer::schema()),
+        ("capacity", capacity::Answer::schema()),
+        ("sweep", sweep::Answer::schema()),
     ];
     for (name, schema) in made {
         let path =

@@ -30,6 +30,16 @@ pub enum Exit {
     Kill,
 }
 
+impl Exit {
+    fn signal(self) -> Signal {
+        match self {
+            Self::Fast => Signal::INT,
+            Self::Immediate => Signal::QUIT,
+            Self::Kill => Signal::KILL,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Server {
     folder: PathBuf,
@@ -114,19 +124,37 @@ impl Server {
         }
     }
 
-    /// Ends the postmaster, if it runs, and waits for it and its children.
+    /// Ends the postmaster, if it runs, and waits for it and its children; also one that somebody else has started on the
+    /// same data since.
     pub fn end(&mut self, how: Exit) {
+        self.end_own(how);
+        self.end_successor(how);
+    }
+
+    /// A test may have restarted the server by other means: the lock file names who has the data now.
+    fn end_successor(&self, how: Exit) {
+        let data = self.folder.join("data");
+        let lock = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
+        let pid = lock.lines().next().and_then(|pid| pid.trim().parse::<u32>().ok());
+        let Some(pid) = pid.filter(|pid| works_in(*pid, &data)) else { return };
+        let Some(successor) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
+        let _ = kill_process(successor, how.signal());
+        let deadline = Instant::now() + PATIENCE;
+        while works_in(pid, &data) {
+            if Instant::now() > deadline {
+                let _ = kill_process(successor, Signal::KILL);
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    fn end_own(&mut self, how: Exit) {
         let Some(mut child) = self.postmaster.take() else { return };
         let postmaster = Pid::from_child(&child);
         // Held still, it forks no child that the list of children would lack.
         let _ = kill_process(postmaster, Signal::STOP);
         let children = children(child.id());
-        let signal = match how {
-            Exit::Fast => Signal::INT,
-            Exit::Immediate => Signal::QUIT,
-            Exit::Kill => Signal::KILL,
-        };
-        let _ = kill_process(postmaster, signal);
+        let _ = kill_process(postmaster, how.signal());
         let _ = kill_process(postmaster, Signal::CONT);
         let deadline = Instant::now() + PATIENCE;
         while matches!(child.try_wait(), Ok(None)) {
@@ -179,6 +207,13 @@ impl Drop for Server {
     }
 }
 
+/// Whether a process is there and at home in this folder, as a postmaster is in its data.
+fn works_in(pid: u32, folder: &Path) -> bool {
+    let zombie = Stat::read(pid).is_none_or(|stat| stat.zombie);
+    let home = fs::read_link(format!("/proc/{pid}/cwd")).ok();
+    !zombie && home.is_some() && home == folder.canonicalize().ok()
+}
+
 /// A process by id and start time, since ids come again.
 #[derive(Debug, PartialEq, Eq)]
 struct Process {
@@ -219,13 +254,18 @@ impl Stat {
     }
 }
 
-/// Reads process ids until its input ends, then stops the last one named and removes the folder.
+/// Reads process ids until its input ends, then stops the last one named, or who has the data since, and removes the
+/// folder.
 const WATCHDOG: &str = r#"
 pid=0
 while read -r line; do pid=$line; done
 if [ "$pid" != 0 ] && kill -QUIT "$pid" 2>/dev/null; then
   tries=0
   while kill -0 "$pid" 2>/dev/null && [ $tries -lt 100 ]; do tries=$((tries + 1)); sleep 0.1; done
+  kill -KILL "$pid" 2>/dev/null
+fi
+pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
+if [ -n "$pid" ] && [ "$(readlink "/proc/$pid/cwd")" = "$1/data" ]; then
   kill -KILL "$pid" 2>/dev/null
 fi
 rm -rf "$1"

@@ -136,8 +136,8 @@ fn mistakes_are_told_before_anything_is_run() {
     for (arguments, said) in [
         (&["--slo", "p99"][..], "invalid value \"p99\" for option --slo"),
         (&["--slo", "speed>1"], "unknown figure \"speed\""),
-        (&["--slo", "p99<1ms", "-R", "5"], "-R is for capacity itself to set"),
-        (&["--slo", "p99<1ms", "--time=5"], "--time is for capacity itself to set"),
+        (&["--slo", "p99<1ms", "-R", "5"], "-R/--rate is for the experiment itself to set"),
+        (&["--slo", "p99<1ms", "--time=5"], "-T/--time is for the experiment itself to set"),
         (&["--slo", "p99<1ms", "-c", "none"], "invalid value \"none\""),
         (&["--slo", "p99<1ms", "--nonsense"], "--nonsense"),
         (&["--slo", "late<1%"], "-L"),

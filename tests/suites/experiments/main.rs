@@ -4,4 +4,5 @@
 
 mod capacity;
 mod compare;
+mod sweep;
 mod tuners;

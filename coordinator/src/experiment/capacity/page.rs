@@ -19,7 +19,7 @@ pub fn page(answer: &Answer) -> Sheet {
         id: "latency",
         title: "Response time by rate".to_owned(),
         note: format!("From when a transaction was due. The objective is {}.", answer.objective),
-        axes: ["transactions per second asked for", "ms, logarithmic"],
+        axes: ["transactions per second asked for", "ms, logarithmic"].map(str::to_owned),
         log_y: true,
         lines: vec![
             Curve::new("p50", curve(|ms| ms.p50)),
@@ -32,7 +32,8 @@ pub fn page(answer: &Answer) -> Sheet {
         id: "achieved",
         title: "Achieved rate".to_owned(),
         note: "Where the lines part, the server is behind.".to_owned(),
-        axes: ["transactions per second asked for", "transactions per second done"],
+        axes: ["transactions per second asked for", "transactions per second done"]
+            .map(str::to_owned),
         log_y: false,
         lines: vec![
             Curve::new("done", rates(|step| step.achieved_tps)),

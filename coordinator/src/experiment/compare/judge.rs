@@ -158,21 +158,20 @@ fn difference(baseline: &Set, set: &Set, metric: Metric) -> Difference {
         metric: metric.name(),
         percent: found.map(|found| percent(found.value)),
         interval: found.and_then(|f| f.interval).map(|(low, high)| (percent(low), percent(high))),
-        word: word(found, metric),
+        word: found.map_or(Word::TooFewRuns, |found| Word::of(&found, metric.more_is_better())),
     }
 }
 
-fn word(found: Option<Ratio>, metric: Metric) -> Word {
-    match found {
-        Some(ratio) if ratio.is_significant() => {
-            if (ratio.value > 1.0) == metric.more_is_better() {
-                Word::Better
-            } else {
-                Word::Worse
-            }
+impl Word {
+    /// Of a ratio to the baseline.
+    #[must_use]
+    pub fn of(found: &Ratio, more_is_better: bool) -> Self {
+        match found.interval {
+            None => Self::TooFewRuns,
+            Some(_) if !found.is_significant() => Self::NoDifferenceShown,
+            Some(_) if (found.value > 1.0) == more_is_better => Self::Better,
+            Some(_) => Self::Worse,
         }
-        Some(Ratio { interval: Some(_), .. }) => Word::NoDifferenceShown,
-        _ => Word::TooFewRuns,
     }
 }
 

@@ -50,7 +50,8 @@ fn chart(sets: &[SetFigures], metric: usize, id: &'static str) -> Curves {
         title: unit(name),
         note: "Medians of the sets' runs, with intervals of 95 % confidence from 6 runs on."
             .to_owned(),
-        axes: ["set", if name == "tps" { "transactions per second" } else { "ms" }],
+        axes: ["set", if name == "tps" { "transactions per second" } else { "ms" }]
+            .map(str::to_owned),
         places: sets.iter().map(|set| set.name.clone()).collect(),
         lines: vec![Curve { name: unit(name), points, bars }],
         ..Curves::default()

@@ -63,6 +63,10 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
             logging::start(filter(Verbosity::Normal));
             block_on(async { cli::sweep::sweep(args, each_run()?).await })
         }
+        Invocation::Tune(args) => {
+            logging::start(filter(Verbosity::Normal));
+            block_on(async { cli::tune::tune(args, each_run()?).await })
+        }
         Invocation::Compare(args) => cli::compare::compare_sets(&args),
         Invocation::Report(args) => {
             let text = cli::report::report(&args)?;

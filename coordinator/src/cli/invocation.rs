@@ -18,6 +18,7 @@ use super::init::InitArgs;
 use super::read::CommandLine;
 use super::report::ReportArgs;
 use super::sweep::SweepArgs;
+use super::tune::TuneArgs;
 use super::usage::UsageError;
 
 /// What the program is to do.
@@ -43,6 +44,8 @@ pub enum Invocation {
     Report(ReportArgs),
     /// Measure a grid of values.
     Sweep(SweepArgs),
+    /// Search for better values.
+    Tune(TuneArgs),
 }
 
 /// How much the program says about itself on stderr.
@@ -84,6 +87,10 @@ impl Invocation {
             "sweep" => parsed::<SweepArgs>(args, "sweep")?.and_then(|args| {
                 args.check()?;
                 Ok(Self::Sweep(args))
+            }),
+            "tune" => parsed::<TuneArgs>(args, "tune")?.and_then(|args| {
+                args.check()?;
+                Ok(Self::Tune(args))
             }),
             "run" => pgbench(args.split_off(1), Some(Mode::Run), variable),
             "init" => pgbench(args.split_off(1), Some(Mode::Init), variable),

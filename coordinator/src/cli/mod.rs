@@ -18,6 +18,7 @@ pub mod sweep;
 mod table;
 mod target;
 pub mod tell;
+pub mod tune;
 mod usage;
 mod values;
 

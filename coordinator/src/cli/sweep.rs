@@ -14,7 +14,7 @@ use super::run::Surroundings;
 use super::tell;
 use super::usage::UsageError;
 use crate::experiment::Runs;
-use crate::experiment::stage::Stage;
+use crate::experiment::stage::{Stage, system_before};
 use crate::experiment::sweep::{Head, Measured, Order, Plan, Sweep, page, print};
 
 /// Measure every combination of values, again and again
@@ -110,17 +110,22 @@ pub async fn sweep(
     let resumed = if again { Some(resume(&folder, &plan)?) } else { None };
     let originals = resumed.as_ref().map(|(_, head)| head.originals.clone());
     let server = varied.server(&target, &folder, originals).await?;
+    let system = match &resumed {
+        Some((_, head)) => head.system.clone(),
+        None => system_before(&plan.axes).await.map_err(anyhow::Error::msg)?,
+    };
     let here = Here { surroundings };
     let (runs, mut sweep) = if let Some((sweep, _)) = resumed {
         (Runs::again(here, varied.run(), &folder), sweep)
     } else {
         let runs = Runs::new(here, varied.run(), &folder)?;
         let originals = server.as_ref().map(|server| server.originals().to_vec());
-        let head = Head { plan: plan.clone(), originals: originals.unwrap_or_default() };
+        let (plan, system) = (plan.clone(), system.clone());
+        let head = Head { plan, originals: originals.unwrap_or_default(), system };
         (runs, Sweep::begin(&folder, &head)?)
     };
     let habits = (varied.habits.clone(), interrupted);
-    let mut stage = Stage::new(runs, (target, server), &plan.axes, habits).await?;
+    let mut stage = Stage::new(runs, (target, server), system, habits);
     let (all, done) = sweep.progress();
     let mut number = done;
     let outcome = sweep.go_on(&mut stage, |plan, run| {

@@ -7,6 +7,7 @@ mod journal;
 mod runs;
 pub mod stage;
 pub mod sweep;
+pub mod tune;
 
 pub use journal::{Journal, JournalError};
 pub use runs::{Asked, Ended, OneRun, Runs, RunsError};

@@ -13,7 +13,7 @@ use super::fixture::{self, PASSWORD};
 use super::summary::{self, Summary};
 use super::{Choice, Folder, ResultsError, RunResult};
 use crate::experiment::compare::Comparison;
-use crate::experiment::{capacity, sweep};
+use crate::experiment::{capacity, sweep, tune};
 use crate::merge::{ClusterInterval, Missing};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -31,6 +31,7 @@ fn the_committed_schemas_are_those_that_the_code_makes() {
         ("compare", Comparison::schema()),
         ("capacity", capacity::Answer::schema()),
         ("sweep", sweep::Answer::schema()),
+        ("tune", tune::Answer::schema()),
     ];
     for (name, schema) in made {
         let path =

@@ -5,4 +5,5 @@
 mod capacity;
 mod compare;
 mod sweep;
+mod tune;
 mod tuners;

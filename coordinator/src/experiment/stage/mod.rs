@@ -22,10 +22,29 @@ use crate::observe::Session;
 
 pub use knob::{Axis, Knob, SystemKnob};
 pub use server::{Original, Server, ServerError, statement};
+pub use setting::size;
 pub use ways::Ways;
 
 /// How long a command that gets or sets something of the operating system may take.
 const SYSTEM_WITHIN: Duration = Duration::from_secs(60);
+
+/// Settings of the operating system with their values before anything was changed.
+pub type SystemBefore = Vec<(SystemKnob, String)>;
+
+/// Reads what the operating system has.
+///
+/// # Errors
+/// A command that is to read it fails.
+pub async fn system_before(axes: &[Axis]) -> Result<SystemBefore, String> {
+    let mut system = Vec::new();
+    for axis in axes {
+        let Knob::System(knob) = &axis.knob else { continue };
+        let value = commands::printed(&mut commands::shell(&knob.get, &[]), SYSTEM_WITHIN).await;
+        let failed = |why| format!("the command that gets {} {why}: {}", knob.name, knob.get);
+        system.push((knob.clone(), value.map_err(failed)?));
+    }
+    Ok(system)
+}
 
 /// What comes before each run.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +70,7 @@ pub struct Stage<R> {
     pub habits: Habits,
     /// The user wants to stop.
     pub interrupted: CancellationToken,
-    system: Vec<(SystemKnob, String)>,
+    system: SystemBefore,
     scale: Option<String>,
 }
 
@@ -79,30 +98,15 @@ impl From<ServerError> for StageError {
 }
 
 impl<R: OneRun> Stage<R> {
-    /// Reads what the operating system has; changes nothing.
-    ///
-    /// # Errors
-    /// A command that is to read it fails.
-    pub async fn new(
+    /// Nothing is changed yet.
+    #[must_use]
+    pub fn new(
         runs: Runs<R>,
         (target, server): (Target, Option<Server>),
-        axes: &[Axis],
+        system: SystemBefore,
         (habits, interrupted): (Habits, CancellationToken),
-    ) -> Result<Self, StageError> {
-        let mut system = Vec::new();
-        for axis in axes {
-            let Knob::System(knob) = &axis.knob else { continue };
-            let value =
-                commands::printed(&mut commands::shell(&knob.get, &[]), SYSTEM_WITHIN).await;
-            let value = value.map_err(|why| {
-                StageError::Broken(format!(
-                    "the command that gets {} {why}: {}",
-                    knob.name, knob.get
-                ))
-            })?;
-            system.push((knob.clone(), value));
-        }
-        Ok(Self { runs, target, server, habits, interrupted, system, scale: None })
+    ) -> Self {
+        Self { runs, target, server, habits, interrupted, system, scale: None }
     }
 
     /// Brings everything into this state.

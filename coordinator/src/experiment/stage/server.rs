@@ -113,6 +113,18 @@ impl Server {
         &self.originals
     }
 
+    /// The present value of a setting, as it can be given back.
+    #[must_use]
+    pub fn present(&self, name: &str) -> Option<&str> {
+        self.settings.get(name).map(|setting| setting.shown.as_str())
+    }
+
+    /// Whether a change of it takes a restart.
+    #[must_use]
+    pub fn needs_restart(&self, name: &str) -> bool {
+        self.settings.get(name).is_some_and(Setting::needs_restart)
+    }
+
     /// Puts values into force.
     ///
     /// # Errors
@@ -351,7 +363,7 @@ async fn settings(session: &mut Session, names: &[&str]) -> Result<Vec<Setting>,
     let names = names.iter().map(|name| literal(name)).collect::<Vec<_>>().join(", ");
     let sql = format!(
         "select name, setting, unit, context, vartype, min_val, max_val, \
-         pg_catalog.array_to_string(enumvals, ','), source from pg_catalog.pg_settings where name in ({names})"
+         pg_catalog.array_to_string(enumvals, ','), source, pg_catalog.current_setting(name) from pg_catalog.pg_settings where name in ({names})"
     );
     let rows = session.rows(&sql).await?;
     Ok(rows.into_iter().map(setting).collect())
@@ -364,11 +376,11 @@ fn setting(row: Vec<Option<String>>) -> Setting {
     let (name, value) = (text(), text());
     let unit = next();
     let mut text = || next().unwrap_or_default();
-    let (context, kind, low, high, words, source) =
-        (text(), text(), text(), text(), text(), text());
+    let (context, kind, low, high) = (text(), text(), text(), text());
+    let (words, source, shown) = (text(), text(), text());
     let range = low.parse().ok().zip(high.parse().ok());
     let words = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
-    Setting { name, value, unit, context, kind, range, words, source }
+    Setting { name, value, shown, unit, context, kind, range, words, source }
 }
 
 async fn originals(session: &mut Session, names: &[&str]) -> Result<Vec<Original>, TargetError> {

@@ -8,6 +8,8 @@ pub struct Setting {
     pub name: String,
     /// Present value, in its unit.
     pub value: String,
+    /// The same as SHOW has it, which can be given back.
+    pub shown: String,
     /// `kB`, `8kB`, `ms` ...; none if it is a plain number or no number.
     pub unit: Option<String>,
     /// What it takes to change it.
@@ -149,6 +151,17 @@ impl Setting {
     }
 }
 
+/// A size that can be put in order with others: a number with or without a unit of memory or time.
+#[must_use]
+pub fn size(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let number: f64 = text[..end].trim().parse().ok()?;
+    let unit = text[end..].trim();
+    let known = MEMORY.iter().chain(&TIME).find(|(name, _)| *name == unit);
+    if unit.is_empty() { Some(number) } else { known.map(|(_, size)| number * size) }
+}
+
 /// An `e` between digits.
 fn is_exponent(value: &str, place: usize) -> bool {
     let after = value[place + 1..].trim_start_matches(['+', '-']);
@@ -173,6 +186,7 @@ mod tests {
         Setting {
             name: "it".into(),
             value: String::new(),
+            shown: String::new(),
             unit: unit.map(str::to_owned),
             context: "user".into(),
             kind: kind.into(),
@@ -203,6 +217,13 @@ mod tests {
         let real = setting("real", None, (0.0, 1.0));
         assert_eq!(real.number("1e-1"), Some(0.1));
         assert_eq!(real.number("5kB"), None);
+    }
+
+    #[test]
+    fn sizes_can_be_put_in_order() {
+        let sizes: Vec<Option<f64>> = ["64kB", "1MB", "0.5GB"].map(size).to_vec();
+        assert!(sizes.is_sorted() && sizes.iter().all(Option::is_some), "{sizes:?}");
+        assert_eq!((size("7"), size("on"), size("")), (Some(7.0), None, None));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::stage::{Original, Stage, StageError};
+use super::stage::{Original, Stage, StageError, SystemBefore};
 use super::{Journal, JournalError, OneRun, RunsError};
 
 pub use answer::{Answer, Estimate, Gain, Point, SCHEMA};
@@ -33,6 +33,8 @@ pub struct Head {
     pub plan: Plan,
     /// What ALTER SYSTEM had set of the server before.
     pub originals: Vec<Original>,
+    /// What the operating system had.
+    pub system: SystemBefore,
 }
 
 /// A sweep in course.

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use pgsurge_common::stats::{ConnectStats, Interval, Phase, Totals};
+use pgsurge_common::stats::{Interval, Phase, Totals};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::spares::Spares;
@@ -154,27 +154,17 @@ impl Merging {
 fn merge_ready(parts: Vec<Ready>) -> Ready {
     let mut merged = Ready::default();
     for part in parts {
-        merge_connect(&mut merged.connect, &part.connect);
+        merged.connect.merge(&part.connect);
         merged.direct = merged.direct.or(part.direct);
     }
     merged
-}
-
-fn merge_connect(own: &mut ConnectStats, other: &ConnectStats) {
-    own.wanted += other.wanted;
-    own.obtained += other.obtained;
-    own.elapsed_us = own.elapsed_us.max(other.elapsed_us);
-    own.latency.merge(&other.latency);
-    own.errors.merge(&other.errors);
-    own.example = own.example.take().or_else(|| other.example.clone());
-    own.server_identity = own.server_identity.take().or_else(|| other.server_identity.clone());
 }
 
 fn merge_results<'a>(parts: Vec<WorkerResult>, ready: impl Iterator<Item = &'a Ready>) -> Totals {
     /// Aborted clients that are named; the others are only counted.
     const MOST_NAMED: usize = 100;
     let mut totals = Totals::default();
-    ready.for_each(|part| merge_connect(&mut totals.connect, &part.connect));
+    ready.for_each(|part| totals.connect.merge(&part.connect));
     let mut first_lateness_us = None;
     for part in parts {
         let tally = part.tally;

@@ -59,6 +59,7 @@ impl Opener {
                     connect.obtained += 1;
                     connect.latency.record(outcome.latency_us);
                     connect.elapsed_us = micros(self.gate.elapsed());
+                    connect.opened.record(connect.elapsed_us);
                     connect.server_identity = connect.server_identity.take().or(identity.server);
                     ready.direct = ready.direct.or(identity.direct);
                     if let Some(free) =

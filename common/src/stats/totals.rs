@@ -85,12 +85,32 @@ pub struct ConnectStats {
     pub elapsed_us: u64,
     /// Time to open each, including its retries.
     pub latency: Histogram,
+    /// When each was obtained, in microseconds since the first attempt of its agent.
+    pub opened: Histogram,
     /// Attempts that failed, by SQLSTATE or errno.
     pub errors: ErrorCounts,
     /// One full error message as an example, if any attempt failed.
     pub example: Option<String>,
     /// Which server answered: postmaster start time and, where readable, system identifier.
     pub server_identity: Option<String>,
+}
+
+impl ConnectStats {
+    /// Takes in those of another part: counts add up, the slowest gives the time.
+    pub fn merge(&mut self, other: &Self) {
+        self.wanted += other.wanted;
+        self.obtained += other.obtained;
+        self.elapsed_us = self.elapsed_us.max(other.elapsed_us);
+        self.latency.merge(&other.latency);
+        self.opened.merge(&other.opened);
+        self.errors.merge(&other.errors);
+        if self.example.is_none() {
+            self.example.clone_from(&other.example);
+        }
+        if self.server_identity.is_none() {
+            self.server_identity.clone_from(&other.server_identity);
+        }
+    }
 }
 
 /// One command of a script (`-r`).

@@ -11,6 +11,7 @@ pub mod live;
 mod page;
 mod record;
 mod series;
+mod server;
 mod sheet;
 mod source;
 

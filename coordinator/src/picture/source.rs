@@ -12,6 +12,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde::de::DeserializeOwned;
 
 use super::record::{IntervalRow, Part, PartRow, Record, Shows};
+use super::server::{ServerRecord, ServerRow};
 use crate::report::summary::Summary;
 use crate::report::summary::read::{ReadError, read};
 
@@ -25,6 +26,8 @@ pub struct RunFiles {
     pub(super) summary: Summary,
     /// `intervals.csv`, `agents.csv` and `scripts.csv`, the measured part.
     pub(super) record: Record,
+    /// `server.csv`, without readings where the server was not observed.
+    pub(super) server: ServerRecord,
     /// Response time of the measured part, from `latency.hlog`, in microseconds.
     pub(super) response: Option<Histogram<u64>>,
     /// Service time; only under `-R`.
@@ -49,8 +52,11 @@ impl RunFiles {
         let scripts = summary.scripts.iter().map(|script| script.name.as_str());
         record.scripts = parts(&folder.join("scripts.csv"), &summary, scripts)?;
         record.leave_out_tail(summary.config.interval_s);
+        let mut server = ServerRecord::new();
+        each_row(&folder.join("server.csv"), |row: ServerRow| server.push(&row))?;
+        server.close();
         let [response, service] = histograms(&folder.join("latency.hlog"))?;
-        Ok(Self { summary, record, response, service })
+        Ok(Self { summary, record, server, response, service })
     }
 }
 

@@ -161,7 +161,8 @@ fn sessions(plan: &Plan, connections: ConnectStats) -> ConnectStats {
         return connections;
     }
     let clients = plan.load.clients;
-    ConnectStats { wanted: clients, obtained: clients, latency: Histogram::new(), ..connections }
+    let (latency, opened) = (Histogram::new(), Histogram::new());
+    ConnectStats { wanted: clients, obtained: clients, latency, opened, ..connections }
 }
 
 /// One list of all agents': what overlaps is one outage.

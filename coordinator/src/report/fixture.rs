@@ -175,6 +175,7 @@ pub(super) fn of(plan: Plan, agents: Vec<AgentResult>) -> RunResult {
             obtained: clients,
             elapsed_us: 12_345,
             latency: latencies(u64::from(clients)),
+            opened: latencies(u64::from(clients)),
             ..ConnectStats::default()
         },
         timeline: vec![timeline],

@@ -99,17 +99,7 @@ pub struct Silence {
 pub fn connections<'a>(agents: impl IntoIterator<Item = &'a Ready>) -> ConnectStats {
     let mut all = ConnectStats::default();
     for Ready { connect, direct: _ } in agents {
-        all.wanted += connect.wanted;
-        all.obtained += connect.obtained;
-        all.elapsed_us = all.elapsed_us.max(connect.elapsed_us);
-        all.latency.merge(&connect.latency);
-        all.errors.merge(&connect.errors);
-        if all.example.is_none() {
-            all.example.clone_from(&connect.example);
-        }
-        if all.server_identity.is_none() {
-            all.server_identity.clone_from(&connect.server_identity);
-        }
+        all.merge(connect);
     }
     all
 }

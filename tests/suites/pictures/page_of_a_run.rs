@@ -13,7 +13,7 @@ use super::fixture::{PATIENCE, World, world};
 fn run(world: &World) -> Report {
     let uri = world.server.uri();
     let arguments = ["-n", "-c", "4", "-j", "1", "-T", "3", "-R", "200", "-r"];
-    let scripts = ["-b", "tpcb-like", "-b", "select-only@2", &uri];
+    let scripts = ["-b", "tpcb-like", "-b", "select-only@2", "--observe-interval", "0.5", &uri];
     let cluster = Cluster::start(2);
     cluster.run(&[&arguments[..], &scripts[..]].concat()).finish(PATIENCE).expect_code(0)
 }
@@ -53,6 +53,11 @@ fn a_page_draws_every_chart_and_shows_the_figures_of_the_summary() {
         "agents-cpu",
         "scripts-throughput",
         "scripts-latency",
+        "cache",
+        "wal",
+        "commits",
+        "waits",
+        "ramp",
         "percentiles",
         "distribution",
     ];
@@ -68,6 +73,63 @@ fn a_page_draws_every_chart_and_shows_the_figures_of_the_summary() {
     for (key, value) in shown {
         let known = summary.pointer(&format!("/{key}")).and_then(Value::as_f64);
         assert_eq!(known, Some(value), "{key}");
+    }
+}
+
+/// A chart's lines, as the page holds them.
+fn lines(page: &Path, chart: &str) -> Value {
+    let document = std::fs::read_to_string(page).unwrap();
+    let (_, figure) = document.split_once(&format!("<figure data-chart=\"{chart}\"")).unwrap();
+    let (_, json) = figure.split_once("<script type=\"application/json\">").unwrap();
+    let json: Value = serde_json::from_str(json.split_once("</script>").unwrap().0).unwrap();
+    json["data"].clone()
+}
+
+fn numbers(list: &Value) -> Vec<f64> {
+    list.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn the_servers_charts_are_the_growth_of_its_counters_and_the_ramp_has_every_session() {
+    let world = world();
+    let report = run(&world);
+    let page = report.folder().join("report.html");
+    let table = std::fs::read_to_string(report.folder().join("server.csv")).unwrap();
+    for (chart, source, figure, unit) in [
+        ("wal", "wal_position", "position_bytes", 1e6),
+        ("commits", "database", "xact_commit", 1.0),
+        ("cache", "database", "blks_hit", 1.0),
+    ] {
+        let of = format!(",{source},,{figure},");
+        let readings: Vec<(f64, f64)> = table
+            .lines()
+            .filter_map(|line| line.split_once(&of))
+            .map(|(t_s, value)| (t_s.parse().unwrap(), value.parse().unwrap()))
+            .collect();
+        assert!(readings.len() > 4, "{chart}: {readings:?}");
+        let line = &lines(&page, chart)[0];
+        let (times, rates) = (numbers(&line["x"]), numbers(&line["y"]));
+        assert_eq!(times.len(), readings.len() - 1, "{chart}");
+        for (n, pair) in readings.windows(2).enumerate() {
+            let grew = (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0) / unit;
+            assert!((rates[n] - grew).abs() <= 1e-6 * grew.max(1.0), "{chart} at {}", times[n]);
+        }
+    }
+    let ramp = &lines(&page, "ramp")[0];
+    assert_eq!(numbers(&ramp["y"]), [0.0, 1.0, 2.0, 3.0, 4.0]);
+    let seconds = report.figure("/connections/seconds");
+    assert!(numbers(&ramp["x"]).iter().all(|t_s| *t_s <= seconds * 1.01), "{ramp}: {seconds}");
+}
+
+#[test]
+fn without_observation_the_server_has_no_charts() {
+    let world = world();
+    let uri = world.server.uri();
+    let arguments = ["-n", "-S", "-c", "2", "-t", "20", "--no-observe", &uri];
+    let report = Run::local(&arguments).finish(PATIENCE).expect_code(0);
+    let document = std::fs::read_to_string(report.folder().join("report.html")).unwrap();
+    for chart in ["cache", "wal", "commits", "waits", "temporary"] {
+        assert!(!document.contains(&format!("data-chart=\"{chart}\"")), "{chart}");
     }
 }
 

@@ -1,9 +1,11 @@
 //! The charts of a run, one file a question: each says whether there is anything to show.
 
+mod connecting;
 mod distribution;
 mod marks;
 mod over_time;
 mod parts;
+mod server;
 
 use super::chart::Chart;
 use super::record::Record;
@@ -12,8 +14,9 @@ use super::source::RunFiles;
 /// The charts of a run, in the order of the page.
 pub(super) fn of_run(files: &RunFiles) -> Vec<Chart> {
     let marks = marks::of(&files.summary);
-    let charts = over_time(&files.record);
-    let mut charts: Vec<Chart> = charts.into_iter().map(|chart| chart.marked(&marks)).collect();
+    let charts = over_time(&files.record).into_iter().chain(server::of(&files.server));
+    let mut charts: Vec<Chart> = charts.map(|chart| chart.marked(&marks)).collect();
+    charts.extend(connecting::ramp(&files.summary));
     charts.extend(distribution::percentiles(files));
     charts.extend(distribution::density(files));
     charts

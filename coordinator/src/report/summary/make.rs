@@ -7,7 +7,7 @@ use pgsurge_common::target::{Address, Host};
 use super::{
     AgentSummary, CheckSummary, CollectedSummary, Config, ConnectionsSummary, CoverageSummary,
     ExpectationSummary, FindingSummary, IntervalSummary, LatencyMs, LogSummary, OutageSummary,
-    RunStatus, SCHEMA, ScriptSummary, ServerSummary, SeveritySummary, SpanSummary,
+    RampSummary, RunStatus, SCHEMA, ScriptSummary, ServerSummary, SeveritySummary, SpanSummary,
     StatementSummary, Summary, TotalsSummary, VerdictSummary,
 };
 use crate::logs::Collected;
@@ -169,7 +169,21 @@ fn connections(run: &RunResult) -> ConnectionsSummary {
         seconds: connect.elapsed_us as f64 / 1e6,
         latency_ms: latency(&connect.latency),
         errors: by_kind(&connect.errors),
+        ramp: ramp(&connect.opened),
     }
+}
+
+/// The histogram, as a count that grows over time.
+fn ramp(opened: &Histogram) -> Vec<RampSummary> {
+    const MOST: u64 = 100;
+    let all = opened.len();
+    let points = all.min(MOST);
+    let point = |n: u64| {
+        let sessions = n * all / points;
+        let t_s = opened.quantile_us(sessions as f64 / all as f64) as f64 / 1e6;
+        RampSummary { t_s, sessions }
+    };
+    (1..=points).map(point).collect()
 }
 
 fn agent(run: &RunResult, agent: &AgentResult) -> AgentSummary {

@@ -21,8 +21,8 @@ pub use observation::{
 };
 pub use parts::{
     AgentSummary, CheckSummary, CollectedSummary, ConnectionsSummary, CoverageSummary,
-    ExpectationSummary, FindingSummary, IntervalSummary, LogSummary, OutageSummary, ScriptSummary,
-    ServerSummary, SeveritySummary, SpanSummary, StatementSummary, VerdictSummary,
+    ExpectationSummary, FindingSummary, IntervalSummary, LogSummary, OutageSummary, RampSummary,
+    ScriptSummary, ServerSummary, SeveritySummary, SpanSummary, StatementSummary, VerdictSummary,
 };
 
 /// Name and version of the document's form.

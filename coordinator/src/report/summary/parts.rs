@@ -20,6 +20,19 @@ pub struct ConnectionsSummary {
     pub latency_ms: Option<LatencyMs>,
     /// Attempts that failed, by SQLSTATE or errno.
     pub errors: BTreeMap<String, u64>,
+    /// How many sessions there were when, at most 100 points, each with one or more sessions than the one before; time runs
+    /// from the first attempt of each agent.
+    #[serde(default)]
+    pub ramp: Vec<RampSummary>,
+}
+
+/// A moment of the connection phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RampSummary {
+    /// In seconds.
+    pub t_s: f64,
+    /// Sessions by then.
+    pub sessions: u64,
 }
 
 /// One agent.

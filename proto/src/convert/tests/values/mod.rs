@@ -91,15 +91,19 @@ pub(super) fn interval() -> impl Strategy<Value = Interval> {
 }
 
 fn connect() -> impl Strategy<Value = ConnectStats> {
-    (any::<u16>(), any::<u16>(), any::<u64>(), histogram(), errors(), of(".*"), of(".*")).prop_map(
-        |(obtained, more, elapsed_us, latency, errors, example, server_identity)| ConnectStats {
-            wanted: u32::from(obtained) + u32::from(more),
-            obtained: u32::from(obtained),
-            elapsed_us,
-            latency,
-            errors,
-            example,
-            server_identity,
+    let counts = (any::<u16>(), any::<u16>(), any::<u64>());
+    (counts, histogram(), histogram(), errors(), of(".*"), of(".*")).prop_map(
+        |((obtained, more, elapsed_us), latency, opened, errors, example, server_identity)| {
+            ConnectStats {
+                wanted: u32::from(obtained) + u32::from(more),
+                obtained: u32::from(obtained),
+                elapsed_us,
+                latency,
+                opened,
+                errors,
+                example,
+                server_identity,
+            }
         },
     )
 }

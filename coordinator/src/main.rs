@@ -41,6 +41,7 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
                 let surroundings = Surroundings {
                     local_agent: local::agent(),
                     interrupts: signals::interrupts()?,
+                    page: None,
                 };
                 cli::run::run(*args, &connection, surroundings).await
             })
@@ -83,7 +84,10 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
 /// What each run of an experiment gets.
 fn each_run() -> Result<impl Fn() -> Result<Surroundings>> {
     let interrupts = signals::interrupts()?;
-    Ok(move || Ok(Surroundings { local_agent: local::agent(), interrupts: interrupts.clone() }))
+    Ok(move || {
+        let (local_agent, interrupts) = (local::agent(), interrupts.clone());
+        Ok(Surroundings { local_agent, interrupts, page: None })
+    })
 }
 
 fn filter(verbosity: Verbosity) -> &'static str {

@@ -2,18 +2,18 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
 use pgsurge_common::outcome::ExitCode;
 
-use super::experiment::{self, Here, write_document};
+use super::experiment::{self, Here};
 use super::run::Surroundings;
 use super::tell;
 use super::usage::UsageError;
 use crate::experiment::Runs;
-use crate::experiment::capacity::{self, Answer, Bounds, HEADING, Question, Step, line};
+use crate::experiment::capacity::{self, Bounds, HEADING, Question, Step, line};
 use crate::verdict::missed;
 
 /// Find the highest rate (-R) at which an objective holds
@@ -93,14 +93,18 @@ pub async fn capacity(
         },
         seconds: args.step_time,
     };
-    let runs = Runs::new(Here { surroundings }, args.run, &folder)?;
-    tell::line(&HEADING);
-    let told = |step: &Step| tell::line(&line(step));
+    let page = experiment::page(args.run.clone()).await?;
+    let runs = Runs::new(Here { surroundings, page: page.clone() }, args.run, &folder)?;
+    experiment::told(page.as_deref(), HEADING);
+    let told = |step: &Step| experiment::told(page.as_deref(), &line(step));
     let answer = capacity::search(&question, &runs, told).await.inspect_err(|_| {
         // Where nothing was run, nothing is left.
         let _ = std::fs::remove_dir(&folder);
     })?;
-    write(&folder, &answer)?;
+    if let Some(page) = &page {
+        page.close().await;
+    }
+    experiment::keep(&folder.join("capacity.json"), &answer, &capacity::page(&answer))?;
     let mut out = io::stdout().lock();
     // The answer is in the folder, whoever listens.
     let _ = capacity::print(&mut out, &answer).and_then(|()| out.flush());
@@ -109,13 +113,5 @@ pub async fn capacity(
         (true, Some(_)) => ExitCode::Done,
         (false, _) if answer.interrupted => ExitCode::Interrupted,
         _ => ExitCode::Invalid,
-    })
-}
-
-fn write(folder: &Path, answer: &Answer) -> Result<()> {
-    write_document(&folder.join("capacity.json"), answer)?;
-    let page = capacity::page(answer).write(folder);
-    page.map_err(|(path, error)| {
-        anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
     })
 }

@@ -9,13 +9,13 @@ use clap::Parser;
 use pgsurge_common::outcome::ExitCode;
 use serde::Deserialize;
 
-use super::experiment::{self, Here, Varied, VariedArgs, write_document};
+use super::experiment::{self, Here, Varied, VariedArgs};
 use super::run::Surroundings;
 use super::tell;
 use super::usage::UsageError;
 use crate::experiment::Runs;
 use crate::experiment::stage::{Stage, system_before};
-use crate::experiment::sweep::{Head, Measured, Order, Plan, Sweep, page, print};
+use crate::experiment::sweep::{Head, Measured, Order, Plan, Sweep, page as drawn, print};
 
 /// Measure every combination of values, again and again
 #[derive(Clone, Debug, Parser)]
@@ -114,7 +114,8 @@ pub async fn sweep(
         Some((_, head)) => head.system.clone(),
         None => system_before(&plan.axes).await.map_err(anyhow::Error::msg)?,
     };
-    let here = Here { surroundings };
+    let page = experiment::page(varied.line()).await?;
+    let here = Here { surroundings, page: page.clone() };
     let (runs, mut sweep) = if let Some((sweep, _)) = resumed {
         (Runs::again(here, varied.run(), &folder), sweep)
     } else {
@@ -130,10 +131,13 @@ pub async fn sweep(
     let mut number = done;
     let outcome = sweep.go_on(&mut stage, |plan, run| {
         number += 1;
-        tell::line(&format_args!("[{number}/{all}] {}", line(plan, run)));
+        experiment::told(page.as_deref(), &format!("[{number}/{all}] {}", line(plan, run)));
     });
     let outcome = outcome.await;
     let left = stage.leave().await;
+    if let Some(page) = &page {
+        page.close().await;
+    }
     finish(&folder, &sweep)?;
     if let Err(left) = left {
         bail!(left);
@@ -169,11 +173,7 @@ fn line(plan: &Plan, run: &Measured) -> String {
 /// Keeps and prints what is known.
 fn finish(folder: &Path, sweep: &Sweep) -> Result<()> {
     let answer = sweep.answer();
-    write_document(&folder.join("sweep.json"), &answer)?;
-    let drawn = page(&answer).write(folder);
-    drawn.map_err(|(path, error)| {
-        anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
-    })?;
+    experiment::keep(&folder.join("sweep.json"), &answer, &drawn(&answer))?;
     let mut out = io::stdout().lock();
     // The answer is in the folder, whoever listens.
     let _ = print(&mut out, &answer).and_then(|()| out.flush());

@@ -9,14 +9,14 @@ use clap::Parser;
 use pgsurge_common::outcome::ExitCode;
 use serde::Deserialize;
 
-use super::experiment::{self, Here, Varied, VariedArgs, write_document};
+use super::experiment::{self, Here, Varied, VariedArgs};
 use super::run::Surroundings;
 use super::tell;
 use super::usage::UsageError;
 use crate::experiment::Runs;
 use crate::experiment::stage::{Knob, Server, Stage, SystemBefore, system_before};
 use crate::experiment::tune::{
-    Answer, Head, Purpose, Question, Strategy, Trial, Tuning, page, print,
+    Answer, Head, Purpose, Question, Strategy, Trial, Tuning, page as drawn, print,
 };
 
 /// Search for settings that are better than those there are
@@ -179,7 +179,8 @@ pub async fn tune(
         Some(head) => head.system.clone(),
         None => system_before(&question.axes).await.map_err(anyhow::Error::msg)?,
     };
-    let here = Here { surroundings };
+    let page = experiment::page(varied.line()).await?;
+    let here = Here { surroundings, page: page.clone() };
     let (runs, mut tuning) = if let Some(tuning) = resumed {
         (Runs::again(here, varied.run(), &folder), tuning)
     } else {
@@ -188,8 +189,12 @@ pub async fn tune(
     };
     let mut stage =
         Stage::new(runs, (target, server), system, (varied.habits.clone(), interrupted));
-    let outcome = tuning.go_on(&mut stage, |head, trial| tell::line(&line(head, trial))).await;
+    let told = |head: &Head, trial: &Trial| experiment::told(page.as_deref(), &line(head, trial));
+    let outcome = tuning.go_on(&mut stage, told).await;
     let left = stage.leave().await;
+    if let Some(page) = &page {
+        page.close().await;
+    }
     let needs_restart =
         |name: &str| stage.server.as_ref().is_some_and(|server| server.needs_restart(name));
     let answer = tuning.answer(needs_restart);
@@ -247,16 +252,12 @@ fn line(head: &Head, trial: &Trial) -> String {
 
 /// Keeps and prints what is known.
 fn finish(folder: &Path, answer: &Answer) -> Result<()> {
-    write_document(&folder.join("tune.json"), answer)?;
     for (name, lines) in [("best.sql", &answer.alter_system), ("best.conf", &answer.conf)] {
         let path = folder.join(name);
         let text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let drawn = page(answer).write(folder);
-    drawn.map_err(|(path, error)| {
-        anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
-    })?;
+    experiment::keep(&folder.join("tune.json"), answer, &drawn(answer))?;
     let mut out = io::stdout().lock();
     // The answer is in the folder, whoever listens.
     let _ = print(&mut out, answer).and_then(|()| out.flush());

@@ -3,11 +3,13 @@
 
 pub mod capacity;
 pub mod compare;
+mod document;
 mod journal;
 mod runs;
 pub mod stage;
 pub mod sweep;
 pub mod tune;
 
+pub use document::{page_of, write};
 pub use journal::{Journal, JournalError};
 pub use runs::{Asked, Ended, OneRun, Runs, RunsError};

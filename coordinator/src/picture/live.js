@@ -80,14 +80,16 @@ function show(news) {
 }
 
 const source = new EventSource("events");
-let done = false;
+let done = false, several = false;
 source.onmessage = (event) => {
   const news = JSON.parse(event.data);
   done = news.stage === "done";
+  several = news.several;
   put("connection", "");
   show(news);
 };
 source.onerror = () => {
-  if (done) source.close();
-  put("connection", done ? "The run is over; this page keeps what it showed last." : "The coordinator does not answer.");
+  if (done && !several) source.close();
+  put("connection", several ? "Another run, or none any more." :
+    done ? "The run is over; this page keeps what it showed last." : "The coordinator does not answer.");
 };

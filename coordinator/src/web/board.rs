@@ -35,6 +35,8 @@ pub(super) struct State {
     pub(super) stage: Stage,
     /// Agents that are waited for; 0 is the one inside this process.
     pub(super) agents_wanted: u32,
+    /// Other runs follow at the same address.
+    pub(super) several: bool,
     pub(super) run: Option<Run>,
     pub(super) notices: VecDeque<String>,
 }
@@ -92,6 +94,13 @@ impl Board {
     #[must_use]
     pub fn new(agents_wanted: u32) -> Arc<Self> {
         let state = Mutex::new(State { agents_wanted, ..State::default() });
+        Arc::new(Self { state, news: broadcast::channel(BEHIND_MOST).0 })
+    }
+
+    /// The same of one of several runs.
+    #[must_use]
+    pub fn one_of_several(agents_wanted: u32) -> Arc<Self> {
+        let state = Mutex::new(State { agents_wanted, several: true, ..State::default() });
         Arc::new(Self { state, news: broadcast::channel(BEHIND_MOST).0 })
     }
 

@@ -31,6 +31,8 @@ pub enum Stage {
 pub(super) struct Message<'a> {
     stage: Stage,
     agents_wanted: u32,
+    /// Other runs follow at the same address.
+    several: bool,
     run: Option<RunNow<'a>>,
     notices: Vec<&'a str>,
     /// All charts, to be drawn anew.
@@ -92,6 +94,7 @@ impl<'a> Message<'a> {
         Self {
             stage: state.stage,
             agents_wanted: state.agents_wanted,
+            several: state.several,
             run: state.run.as_ref().map(RunNow::of),
             notices: state.notices.iter().map(String::as_str).collect(),
             charts: None,

@@ -15,7 +15,7 @@ use axum::routing::get;
 use futures_util::{Stream, stream};
 use tokio::net::TcpListener;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
@@ -45,7 +45,7 @@ pub enum WebError {
     },
 }
 
-/// A server for one board.
+/// A server for the board that is up.
 #[derive(Debug)]
 pub struct Web {
     address: SocketAddr,
@@ -55,8 +55,8 @@ pub struct Web {
 
 #[derive(Clone)]
 struct Shared {
-    board: Arc<Board>,
-    figures: Arc<Figures>,
+    /// The board of the run that goes on.
+    boards: watch::Receiver<Arc<Board>>,
     viewers: Arc<Semaphore>,
     end: CancellationToken,
 }
@@ -66,17 +66,16 @@ impl Web {
     ///
     /// # Errors
     /// The address cannot be bound.
-    pub async fn open(address: SocketAddr, board: Arc<Board>) -> Result<Self, WebError> {
+    pub async fn open(
+        address: SocketAddr,
+        boards: watch::Receiver<Arc<Board>>,
+    ) -> Result<Self, WebError> {
         let unbound = |error| WebError::Bind { address, error };
         let listener = TcpListener::bind(address).await.map_err(unbound)?;
         let address = listener.local_addr().map_err(unbound)?;
         let end = CancellationToken::new();
-        let shared = Shared {
-            figures: Arc::new(Figures::of(&board)),
-            board,
-            viewers: Arc::new(Semaphore::new(VIEWERS_MOST)),
-            end: end.clone(),
-        };
+        let shared =
+            Shared { boards, viewers: Arc::new(Semaphore::new(VIEWERS_MOST)), end: end.clone() };
         let ended = end.clone().cancelled_owned();
         let serving = axum::serve(listener, routes(shared)).with_graceful_shutdown(ended);
         let task = tokio::spawn(async move {
@@ -128,7 +127,8 @@ async fn script() -> impl IntoResponse {
 
 async fn metrics(State(shared): State<Shared>) -> impl IntoResponse {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], shared.figures.text())
+    let figures = Figures::of(&shared.boards.borrow());
+    ([(header::CONTENT_TYPE, kind)], figures.text())
 }
 
 async fn events(State(shared): State<Shared>) -> axum::response::Response {
@@ -140,13 +140,16 @@ async fn events(State(shared): State<Shared>) -> axum::response::Response {
     }
 }
 
-/// Everything, then what is new; everything again after falling behind. Ends with the run.
+/// Everything, then what is new; everything again after falling behind. Ends with the run, or when another one begins:
+/// the page asks again then.
 fn following(
-    shared: Shared,
+    mut shared: Shared,
     place: OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
-    let (whole, news) = shared.board.follow();
-    stream::unfold((Some(whole), news, shared, place), async |(first, mut news, shared, place)| {
+    let board = Arc::clone(&shared.boards.borrow_and_update());
+    let (whole, news) = board.follow();
+    let begin = (Some(whole), news, board, shared, place);
+    stream::unfold(begin, async |(first, mut news, board, mut shared, place)| {
         let text = if let Some(whole) = first {
             whole
         } else {
@@ -155,15 +158,16 @@ fn following(
                 next = news.recv() => match next {
                     Ok(text) => text.to_string(),
                     Err(RecvError::Lagged(_)) => {
-                        let (whole, again) = shared.board.follow();
+                        let (whole, again) = board.follow();
                         news = again;
                         whole
                     }
                     Err(RecvError::Closed) => return None,
                 },
                 () = shared.end.cancelled() => return None,
+                Ok(()) = shared.boards.changed() => return None,
             }
         };
-        Some((Ok(Event::default().data(text)), (None, news, shared, place)))
+        Some((Ok(Event::default().data(text)), (None, news, board, shared, place)))
     })
 }

@@ -120,6 +120,13 @@ fn a_client_ladder_of_two_workloads_is_a_table_and_charts() {
     }
     let tps = points(&answer)[5]["tps"]["median"].as_f64().unwrap();
     assert!(page.document.contains(&format!("{tps:.1}")), "the page has the figures");
+
+    let first = std::fs::read(world.results().join("report.html")).unwrap();
+    std::fs::remove_file(world.results().join("report.html")).unwrap();
+    let mut again = pgsurge(&["report", world.results().to_str().unwrap()]);
+    let _ = Running::run("report", &mut again, PATIENCE).expect_code(0);
+    let second = std::fs::read(world.results().join("report.html")).unwrap();
+    assert!(first == second, "the page can be made again");
 }
 
 #[test]
@@ -258,6 +265,8 @@ fn mistakes_change_nothing() {
     std::fs::write(&file, "axis = 1\n").unwrap();
     let later = world.folder.path().join("later");
     std::fs::create_dir(&later).unwrap();
+    let journal = "{\"schema\":\"pgsurge.sweep-journal/2\",\"head\":{}}\n";
+    std::fs::write(later.join("sweep.jsonl"), journal).unwrap();
     let (file, later) = (file.to_str().unwrap(), later.to_str().unwrap());
     let data = world.data();
     let elsewhere = std::env::temp_dir().to_str().unwrap().to_owned();
@@ -283,7 +292,8 @@ fn mistakes_change_nothing() {
         (&["--axis", "clients=1,1"], "the value 1 twice"),
         (&["--file", file], "there is no key axis"),
         (&["--file", "/nowhere"], "cannot read /nowhere"),
-        (&["--resume", later, "--axis", "clients=1"], "cannot use"),
+        (&["--resume", later, "--axis", "clients=1"], "is of schema pgsurge.sweep-journal/2"),
+        (&["--resume", "/nowhere", "--axis", "clients=1"], "cannot use /nowhere"),
         (&[], "nothing is varied"),
     ] {
         let place = world.results();

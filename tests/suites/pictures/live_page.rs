@@ -4,14 +4,18 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use pgsurge_tests::browser::load_address;
-use pgsurge_tests::cluster::{Cluster, InProgress, Run};
-use pgsurge_tests::process::eventually;
+use pgsurge_tests::cluster::{Cluster, InProgress, Run, pgsurge};
+use pgsurge_tests::process::{Running, eventually};
 
 use super::fixture::{PATIENCE, world};
 
 /// The address that a run has told.
 fn address(run: &InProgress) -> String {
-    let line = run.process.wait_for_stderr("can be watched on", PATIENCE);
+    address_of(&run.process)
+}
+
+fn address_of(process: &Running) -> String {
+    let line = process.wait_for_stderr("can be watched on", PATIENCE);
     let url = line.split_whitespace().last().unwrap();
     url.trim_start_matches("http://").trim_end_matches('/').to_owned()
 }
@@ -124,4 +128,33 @@ fn an_address_that_cannot_be_had_is_told_before_anything_is_done() {
         assert!(finished.stderr.contains(said), "{finished}");
         assert!(!finished.stderr.contains("connection to server"), "{finished}");
     }
+}
+
+#[test]
+fn the_runs_of_a_sweep_are_watched_at_one_address() {
+    let world = world();
+    let results = tempfile::tempdir().unwrap();
+    let mut command = pgsurge(&["sweep", "--axis", "clients=1,2", "--repeats", "1", "--results"]);
+    command.arg(results.path().join("sweep"));
+    command.args(["-n", "-S", "-T", "4", "--web", "127.0.0.1:0"]).arg(world.server.uri());
+    let sweep = Running::start("sweep", &mut command);
+    let address = address_of(&sweep);
+    let clients = || {
+        let metrics = ask(&address, "GET", "/metrics");
+        let line = metrics.lines().find(|line| line.starts_with("pgsurge_clients "));
+        line.map_or(0.0, |line| line.split_once(' ').unwrap().1.parse::<f64>().unwrap())
+    };
+    eventually("the first run is shown", PATIENCE, || clients() > 0.5);
+    // A stream ends with its run; the next one begins with the figures of the run that goes on then.
+    let mut first = TcpStream::connect(&address).unwrap();
+    write!(first, "GET /events HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    first.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut events = String::new();
+    let _ = first.read_to_string(&mut events);
+    assert!(events.contains("\"stage\":\"done\""), "{events:.2000}");
+    assert!(events.contains("\"several\":true"), "{events:.2000}");
+    assert!(ask(&address, "GET", "/healthz").ends_with("ok\n"), "between runs");
+    eventually("the second run is shown", PATIENCE, || clients() > 1.5);
+    let finished = sweep.wait(PATIENCE).expect_code(0);
+    assert!(TcpStream::connect(&address).is_err(), "the page went with the sweep: {finished}");
 }

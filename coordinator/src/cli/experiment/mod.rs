@@ -6,10 +6,12 @@ mod varied;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use pgsurge_common::outcome::ExitCode;
+use serde::Serialize;
 
 use crate::cli::bench::{BenchArgs, Format};
 use crate::cli::connection::ConnectionArgs;
@@ -17,16 +19,46 @@ use crate::cli::init::{InitArgs, init};
 use crate::cli::invocation::Invocation;
 use crate::cli::read::CommandLine;
 use crate::cli::run::{self, Surroundings};
+use crate::cli::tell;
 use crate::cli::usage::UsageError;
-use crate::experiment::OneRun;
+use crate::experiment::{self, OneRun};
+use crate::picture::Sheet;
 use crate::report::DEFAULT_PARENT;
+use crate::web::Several;
 
-pub use varied::{Varied, VariedArgs, write_document};
+pub use varied::{Varied, VariedArgs};
 
 /// Runs in this process. Each gets surroundings of its own, as the first one of a process would.
 pub struct Here<F> {
     /// Makes them.
     pub surroundings: F,
+    /// The live page of all runs.
+    pub page: Option<Arc<Several>>,
+}
+
+impl<F: Fn() -> Result<Surroundings>> Here<F> {
+    fn around(&self) -> Result<Surroundings> {
+        Ok(Surroundings { page: self.page.clone(), ..(self.surroundings)()? })
+    }
+}
+
+/// Serves the live page of all runs, if their options ask for one (`--web`).
+///
+/// # Errors
+/// The options are wrong, or the address cannot be bound.
+pub async fn page(arguments: Vec<OsString>) -> Result<Option<Arc<Several>>> {
+    let Some(address) = a_run(arguments)?.0.cluster.web else { return Ok(None) };
+    let page = Several::open(address).await?;
+    tell::line(&format_args!("the runs can be watched on http://{}/", page.address()));
+    Ok(Some(page))
+}
+
+/// Tells what came of a run, on standard error and on the page.
+pub fn told(page: Option<&Several>, line: &str) {
+    tell::line(&line);
+    if let Some(page) = page {
+        page.said(line);
+    }
 }
 
 impl<F: Fn() -> Result<Surroundings>> OneRun for Here<F> {
@@ -34,7 +66,7 @@ impl<F: Fn() -> Result<Surroundings>> OneRun for Here<F> {
         match invocation(arguments)? {
             Invocation::Run(mut args, connection, _) => {
                 args.cluster.format = Format::Nothing;
-                run::run(*args, &connection, (self.surroundings)()?).await
+                run::run(*args, &connection, self.around()?).await
             }
             _ => Err(not_a_run().into()),
         }
@@ -108,4 +140,16 @@ pub fn known_keys(file: Option<&Path>, text: &str, keys: &[&str]) -> Result<(), 
         }
         None => Ok(()),
     }
+}
+
+/// Puts an answer and its page into a folder.
+///
+/// # Errors
+/// One of them cannot be written.
+pub fn keep(path: &Path, answer: &impl Serialize, page: &Sheet) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let written = experiment::write(path, answer).and_then(|()| page.write(folder));
+    written.map_err(|(path, error)| {
+        anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
+    })
 }

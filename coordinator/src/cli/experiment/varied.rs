@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use pgsurge_common::target::Target;
 use serde::Deserialize;
@@ -169,6 +169,12 @@ impl Varied {
 
     /// The runs' target.
     pub fn target(&self) -> Result<Target> {
+        resolve_target(&a_run(self.line())?.1)
+    }
+
+    /// The command line of a run, the one of the first point.
+    #[must_use]
+    pub fn line(&self) -> Vec<OsString> {
         let first: Vec<(Knob, String)> = self
             .axes
             .iter()
@@ -176,7 +182,7 @@ impl Varied {
             .collect();
         let mut line = arguments(&first);
         line.extend(self.run.iter().cloned());
-        resolve_target(&a_run(line)?.1)
+        line
     }
 
     /// Looks at the settings of the server that are varied; nothing is changed. `folder` is where commands print to.
@@ -213,16 +219,4 @@ impl Varied {
     pub fn run(&self) -> Vec<OsString> {
         self.run.clone()
     }
-}
-
-/// Puts a document into a folder.
-///
-/// # Errors
-/// It cannot be written.
-pub fn write_document(path: &Path, document: &impl serde::Serialize) -> Result<()> {
-    let written = std::fs::File::create(path).and_then(|file| {
-        serde_json::to_writer_pretty(&file, document)?;
-        file.sync_all()
-    });
-    written.with_context(|| format!("cannot write {}", path.display()))
 }

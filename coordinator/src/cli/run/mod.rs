@@ -34,6 +34,7 @@ use crate::observe::{After, Figures, TargetError};
 use crate::picture;
 use crate::report::{Folder, Options, RunResult};
 use crate::run::{self, Aborted, Interrupts, RunError, RunOutcome, RunSpec};
+use crate::web::Several;
 
 use live::Live;
 use observing::Observing;
@@ -60,6 +61,8 @@ pub struct Surroundings {
     pub local_agent: StartLocalAgent,
     /// What the user wants in the middle of it.
     pub interrupts: Interrupts,
+    /// The live page, where runs that follow each other share one.
+    pub page: Option<Arc<Several>>,
 }
 
 /// Runs a benchmark.
@@ -92,7 +95,7 @@ async fn execute(
     let target = super::target::resolve_target(connection)?;
     announce::local_target(&args, &target);
     let interrupts = surroundings.interrupts.clone();
-    let live = Live::open(&args).await?;
+    let live = Live::open(&args, surroundings.page.as_deref()).await?;
     let (fleet, fleet_options) = gather::open(&args, surroundings).await?;
 
     let mut look = Look::open(&args, &target, &interrupts).await?;

@@ -6,7 +6,7 @@ mod step;
 mod table;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Asked, OneRun, Runs, RunsError};
 
@@ -32,11 +32,11 @@ pub struct Question {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "The answer of pgsurge capacity")]
 pub struct Answer {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: String,
     /// What had to hold.
     pub objective: String,
     /// The highest rate that was confirmed, in transactions per second; null if none holds.
@@ -117,7 +117,7 @@ fn answer(question: &Question, found: Option<Found>, steps: Vec<Step>) -> Answer
         steps.iter().rev().find(|step| step.rate_tps.total_cmp(&failed).is_eq() && !step.holds)
     });
     Answer {
-        schema: SCHEMA,
+        schema: SCHEMA.to_owned(),
         objective: question.objective.clone(),
         found_tps,
         failed_tps,

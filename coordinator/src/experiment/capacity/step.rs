@@ -1,13 +1,13 @@
 //! One run of a search, and whether its rate holds.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::experiment::Ended;
 use crate::report::summary::{LatencyMs, Summary};
 
 /// A run at a rate.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Transactions per second asked for.
     pub rate_tps: f64,

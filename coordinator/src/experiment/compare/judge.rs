@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pgsurge_common::inference::{Median, Ratio, median, noise, ratio, unsettled};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Metric, SCHEMA, Set};
 use crate::report::summary::Summary;
@@ -70,7 +70,7 @@ pub struct Difference {
 }
 
 /// What a difference comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
     /// Significantly.

@@ -1,11 +1,12 @@
 //! Commands of the user's, run by the shell of this host.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Command;
 
@@ -37,14 +38,14 @@ pub(super) fn shell(text: &str, variables: &[(&str, &str)]) -> Command {
 /// # Errors
 /// As [`run`].
 pub(super) async fn printed(command: &mut Command, within: Duration) -> Result<String, String> {
-    let unusable = |error: std::io::Error| format!("cannot keep what it prints: {error}");
-    // A file and no pipe: somebody that it leaves behind may hold the other end for ever.
-    let path = std::env::temp_dir().join(format!("pgsurge-{}-printed", std::process::id()));
-    let out = File::create(&path).map_err(unusable)?;
-    let kept = File::open(&path).map_err(unusable)?;
-    let _ = std::fs::remove_file(&path);
-    finish(command.stdout(out), within).await?;
+    let unusable = |error: io::Error| format!("cannot keep what it prints: {error}");
+    // A file and no pipe: somebody that it leaves behind may hold the other end for ever. It has no name, so nobody can put
+    // another in its place.
+    let out = memfd_create("printed", MemfdFlags::CLOEXEC).map_err(io::Error::from);
+    let mut kept = out.map(File::from).map_err(unusable)?;
+    finish(command.stdout(kept.try_clone().map_err(unusable)?), within).await?;
     let mut text = String::new();
+    kept.rewind().map_err(unusable)?;
     kept.take(PRINTED_MOST).read_to_string(&mut text).map_err(unusable)?;
     Ok(text.trim().to_owned())
 }

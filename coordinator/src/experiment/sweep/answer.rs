@@ -2,7 +2,7 @@
 
 use pgsurge_common::inference::{median, ratio};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::measured::Measured;
 use super::plan::Plan;
@@ -13,11 +13,11 @@ use crate::report::summary::LatencyMs;
 pub const SCHEMA: &str = "pgsurge.sweep/1";
 
 /// The whole of it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "The answer of pgsurge sweep")]
 pub struct Answer {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: String,
     /// Names of what was varied, in order.
     pub axes: Vec<String>,
     /// Runs of each point that were asked for.
@@ -29,7 +29,7 @@ pub struct Answer {
 }
 
 /// One point.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Values of the axes, in order.
     pub values: Vec<String>,
@@ -54,7 +54,7 @@ pub struct Point {
 }
 
 /// A median over repeats.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Of them.
     pub median: f64,
@@ -63,7 +63,7 @@ pub struct Estimate {
 }
 
 /// A difference.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gain {
     /// In percent of the baseline.
     pub percent: f64,
@@ -80,7 +80,7 @@ impl Answer {
         let points: Vec<Point> =
             plan.points().into_iter().map(|values| point(plan, values, runs)).collect();
         Self {
-            schema: SCHEMA,
+            schema: SCHEMA.to_owned(),
             axes: plan.axes.iter().map(|axis| axis.knob.name().to_owned()).collect(),
             repeats: plan.repeats,
             complete: runs.len() >= plan.turns().len(),

@@ -23,6 +23,8 @@ pub use table::print;
 
 /// Name of the journal in the folder of a sweep.
 pub const JOURNAL: &str = "sweep.jsonl";
+/// Name and version of its form.
+const JOURNAL_SCHEMA: &str = "pgsurge.sweep-journal/1";
 /// So many points in a row that cannot be measured mean that something else is wrong.
 const FAILURES_MOST: usize = 3;
 
@@ -73,7 +75,7 @@ impl Sweep {
     /// # Errors
     /// The journal cannot be written.
     pub fn begin(folder: &Path, head: &Head) -> Result<Self, JournalError> {
-        let journal = Journal::begin(&folder.join(JOURNAL), head)?;
+        let journal = Journal::begin(&folder.join(JOURNAL), JOURNAL_SCHEMA, head)?;
         Ok(Self { plan: head.plan.clone(), journal, done: Vec::new() })
     }
 
@@ -82,7 +84,8 @@ impl Sweep {
     /// # Errors
     /// The journal cannot be read.
     pub fn resume(folder: &Path) -> Result<(Self, Head), JournalError> {
-        let (journal, head, done) = Journal::resume::<Head, Measured>(&folder.join(JOURNAL))?;
+        let (journal, head, done) =
+            Journal::resume::<Head, Measured>(&folder.join(JOURNAL), JOURNAL_SCHEMA)?;
         Ok((Self { plan: head.plan.clone(), journal, done }, head))
     }
 

@@ -2,7 +2,7 @@
 
 use pgsurge_common::inference::{median, ratio};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::question::{Head, Strategy};
 use super::trial::{Purpose, Trial};
@@ -13,11 +13,11 @@ use crate::experiment::stage::{Knob, statement};
 pub const SCHEMA: &str = "pgsurge.tune/1";
 
 /// The whole of it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "The answer of pgsurge tune")]
 pub struct Answer {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: String,
     /// Names of the parameters.
     pub parameters: Vec<String>,
     /// By what points are judged.
@@ -41,7 +41,7 @@ pub struct Answer {
 }
 
 /// Two sets of runs.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmation {
     /// The objective without changes: median, and its interval from 6 runs on.
     pub baseline: (f64, Option<(f64, f64)>),
@@ -75,7 +75,7 @@ impl Answer {
             changed.iter().map(|(name, value)| format!("{};", statement(name, Some(value))));
         let confirmed = |purpose| trials.iter().filter(|trial| trial.purpose == purpose).count();
         Self {
-            schema: SCHEMA,
+            schema: SCHEMA.to_owned(),
             parameters: question.axes.iter().map(|axis| axis.knob.name().to_owned()).collect(),
             objective: question.objective.clone(),
             strategy: match question.strategy {

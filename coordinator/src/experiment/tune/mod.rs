@@ -24,6 +24,9 @@ pub use trial::{Purpose, Trial, worse};
 /// Name of the journal in the folder of a search.
 pub const JOURNAL: &str = "tune.jsonl";
 
+/// Name and version of its form.
+const JOURNAL_SCHEMA: &str = "pgsurge.tune-journal/1";
+
 /// A search in course.
 #[derive(Debug)]
 pub struct Tuning {
@@ -77,7 +80,7 @@ impl Tuning {
     /// # Errors
     /// The journal cannot be written.
     pub fn begin(folder: &Path, head: Head) -> Result<Self, JournalError> {
-        let journal = Journal::begin(&folder.join(JOURNAL), &head)?;
+        let journal = Journal::begin(&folder.join(JOURNAL), JOURNAL_SCHEMA, &head)?;
         Ok(Self { head, journal, trials: Vec::new() })
     }
 
@@ -86,7 +89,7 @@ impl Tuning {
     /// # Errors
     /// The journal cannot be read.
     pub fn resume(folder: &Path) -> Result<Self, JournalError> {
-        let (journal, head, trials) = Journal::resume(&folder.join(JOURNAL))?;
+        let (journal, head, trials) = Journal::resume(&folder.join(JOURNAL), JOURNAL_SCHEMA)?;
         Ok(Self { head, journal, trials })
     }
 

@@ -30,12 +30,14 @@ pub enum ReadError {
         what: String,
     },
     /// A later version wrote it.
-    #[error("{} is of schema {found}, this version reads {SCHEMA}", path.display())]
+    #[error("{} is of schema {found}, this version reads {known}", path.display())]
     Foreign {
         /// Which file.
         path: PathBuf,
         /// Its schema.
         found: String,
+        /// The one that can be read.
+        known: &'static str,
     },
 }
 
@@ -59,7 +61,7 @@ pub fn read(folder: &Path) -> Result<Summary, ReadError> {
         Some(SCHEMA) => serde_json::from_value(document).map_err(malformed),
         found => {
             let found = found.unwrap_or("none").to_owned();
-            Err(ReadError::Foreign { found, path })
+            Err(ReadError::Foreign { found, path, known: SCHEMA })
         }
     }
 }

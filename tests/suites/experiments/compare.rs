@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pgsurge_tests::browser::load;
 use pgsurge_tests::cluster::pgsurge;
 use pgsurge_tests::postgres::{Postgres, Settings, Version};
 use pgsurge_tests::process::{Finished, Running};
@@ -76,6 +77,15 @@ fn a_server_that_got_slower_is_a_regression_and_itself_is_no_difference() {
     let _ = world.compare(&sets, &[]).expect_code(0);
     let back = world.compare(&["after", "before"], &regression).expect_code(0);
     assert!(back.stdout.contains(": better"), "{back}");
+
+    let page = world.folder.path().join("compare.html");
+    let drawn = world.compare(&sets, &["--html", page.to_str().unwrap(), "--metric", "tps,p99"]);
+    let drawn = drawn.expect_code(0);
+    let loaded = load(&page);
+    assert_eq!(loaded.console, [""; 0], "the console is silent");
+    assert_eq!(loaded.document.matches("<figure data-chart=").count(), 2, "one for each metric");
+    let sentence = drawn.stdout.lines().find(|line| line.starts_with("tps of")).unwrap();
+    assert!(loaded.document.contains(sentence), "{sentence}");
 
     let same = world.compare(&["before", "before"], &regression).expect_code(0);
     assert_eq!(same.stdout.matches(": no difference shown").count(), 3, "{same}");

@@ -110,6 +110,11 @@ fn a_client_ladder_of_two_workloads_is_a_table_and_charts() {
         let tps = format!("{:.1}", point["tps"]["median"].as_f64().unwrap());
         assert!(line.is_some_and(|line| line.contains(&tps)), "{tps}: {finished}");
     }
+    // Reading alone is faster than writing, whatever the number of clients.
+    for (mixed, reading) in points(&answer)[..3].iter().zip(&points(&answer)[3..]) {
+        let tps = |point: &Value| point["tps"]["median"].as_f64().unwrap();
+        assert!(tps(reading) > tps(mixed), "{finished}");
+    }
     let page = load(&world.results().join("report.html"));
     assert_eq!(page.console, [""; 0], "the console is silent");
     for (chart, lines) in [("tps", 2), ("latency", 4)] {
@@ -191,6 +196,47 @@ fn a_server_that_does_not_start_with_a_setting_is_brought_back() {
     let finished = running.wait(PATIENCE).expect_code(3);
     assert!(finished.stdout.contains("--restart-cmd ended with"), "{finished}");
     assert!(world.is_as_before("shared_buffers", &before), "{finished}");
+}
+
+#[test]
+fn a_restart_that_does_not_happen_is_told_and_nothing_stays_set() {
+    let world = World::start(Version::V15);
+    let before = world.server.value("show shared_buffers");
+    let script = world.script();
+    for (n, (restart, said, code)) in [
+        ("true", "it was not restarted", 3),
+        ("sleep 600", "--restart-cmd took longer than 2 s", 1),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let place = world.folder.path().join(n.to_string());
+        let own = ["--setting", "shared_buffers=16MB", "--restart-cmd", restart, "--repeats", "1"];
+        let own = [&own[..], &["--recover-cmd", "true", "--restart-timeout", "2"]].concat();
+        let of_run = ["-n", "-t", "1", "-f", &script];
+        let finished = world.with(&["--results", place.to_str().unwrap()], &own, &of_run);
+        let finished = finished.wait(PATIENCE).expect_code(code);
+        assert!(finished.stderr.contains(said), "{finished}");
+        if code == 1 {
+            // The user has to see to the server, and is told how.
+            let left = "once it runs: ALTER SYSTEM RESET shared_buffers; then a restart";
+            assert!(finished.stderr.contains(left), "{finished}");
+            assert!(finished.stdout.contains("not measured"), "{finished}");
+        }
+        assert!(world.is_as_before("shared_buffers", &before), "{finished}");
+    }
+}
+
+#[test]
+fn a_point_that_the_server_has_no_room_for_is_invalid_and_others_are_measured() {
+    let world = World::start(Version::V15);
+    let script = world.script();
+    let own = ["--axis", "clients=1,5000", "--repeats", "1"];
+    let finished = world.sweep(&own, &["-n", "-t", "5", "-f", &script]).expect_code(3);
+    let answer = world.answer();
+    assert_eq!(points(&answer)[0]["runs"], 1, "{finished}");
+    let why = points(&answer)[1]["left_out"][0].as_str().unwrap();
+    assert!(why.contains("5000 clients") && !why.contains('\n'), "{why}");
 }
 
 #[test]

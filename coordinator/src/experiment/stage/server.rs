@@ -223,8 +223,10 @@ impl Server {
     fn left_to_do(&self, why: &str, outside: &str) -> String {
         let statements = self.originals.iter().map(Original::statement);
         let statements = statements.collect::<Vec<_>>().join("; ");
+        let restart = self.settings.values().any(Setting::needs_restart);
+        let then = if restart { "a restart" } else { "a reload" };
         format!(
-            "the server's settings could not be put back ({why}; {outside}); once it runs: {statements}"
+            "the server's settings could not be put back ({why}; {outside}); once it runs: {statements}; then {then}"
         )
     }
 

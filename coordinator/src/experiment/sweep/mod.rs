@@ -169,7 +169,7 @@ impl Sweep {
             }
             Err(StageError::Point(why)) => Ok(Measured::not(point, repeat, why)),
             Err(StageError::Runs(RunsError::NotStarted(error))) => {
-                Ok(Measured::not(point, repeat, format!("{error:#}")))
+                Ok(Measured::not(point, repeat, reason(&error)))
             }
             Err(error) => Err(error.into()),
         }
@@ -183,6 +183,11 @@ impl Sweep {
             run.because = Some("another workload than in earlier repeats".to_owned());
         }
     }
+}
+
+/// Why a run did not come about, without the hints that follow.
+pub(super) fn reason(error: &anyhow::Error) -> String {
+    format!("{error:#}").lines().next().unwrap_or_default().to_owned()
 }
 
 /// A point as the name of a folder.

@@ -73,6 +73,7 @@ pub fn row(point: &Point) -> Vec<String> {
 
 fn word(point: &Point) -> &'static str {
     match (point.runs, point.gain.map(|gain| gain.word)) {
+        (0, _) if point.left_out.is_empty() => "not measured",
         (0, _) => "invalid",
         (_, Some(Word::Better)) => "better",
         (_, Some(Word::Worse)) => "worse",

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::compare::Metric;
 use super::stage::{Knob, Stage, StageError};
-use super::sweep::unusable;
+use super::sweep::{reason, unusable};
 use super::{Ended, Journal, JournalError, OneRun, RunsError};
 
 pub use answer::{Answer, Confirmation, SCHEMA};
@@ -276,7 +276,7 @@ impl Tuning {
             Ok(ended) => Ok(self.objective(&ended)),
             Err(StageError::Point(why)) => Ok(Attempt::NotMade(why)),
             Err(StageError::Runs(RunsError::NotStarted(error))) => {
-                Ok(Attempt::NotMade(format!("{error:#}")))
+                Ok(Attempt::NotMade(reason(&error)))
             }
             Err(error) => Err(error.into()),
         }

@@ -116,13 +116,27 @@ fn pg_ctl(data: &Path, patience: Duration) -> Result<Command, String> {
     }
     let owner =
         std::fs::metadata(data).map_err(|e| format!("cannot look at {}: {e}", data.display()))?;
-    let mut command = Command::new(pg_ctl);
+    let mut command = as_owner(&pg_ctl, (owner.uid(), owner.gid()));
     command.args(["restart", "-w", "-m", "fast", "-t", &patience.as_secs().to_string(), "-D"]);
     command.arg(data).current_dir(data);
-    if rustix::process::geteuid().is_root() {
-        command.uid(owner.uid()).gid(owner.gid());
-    }
     Ok(command)
+}
+
+/// As the owner with all its groups, where we may be anybody: a server may read its key by one of them.
+fn as_owner(program: &Path, (user, group): (u32, u32)) -> Command {
+    const SETPRIV: &str = "/usr/bin/setpriv";
+    if !rustix::process::geteuid().is_root() || user == 0 {
+        return Command::new(program);
+    }
+    if !Path::new(SETPRIV).is_file() {
+        let mut command = Command::new(program);
+        command.uid(user).gid(group);
+        return command;
+    }
+    let mut command = Command::new(SETPRIV);
+    command.arg(format!("--reuid={user}")).arg(format!("--regid={group}"));
+    command.arg("--init-groups").arg(program);
+    command
 }
 
 /// Takes what was changed out of the file, and puts what was there before back.

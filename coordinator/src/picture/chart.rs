@@ -171,14 +171,15 @@ fn plain(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// The look of the n-th line.
+/// The look of the n-th line: dashes and marks repeat after different numbers of lines, so that no two of thirty have both.
 fn dash(n: usize) -> DashType {
-    match n % 5 {
+    match n % 6 {
         0 => DashType::Solid,
         1 => DashType::Dash,
         2 => DashType::Dot,
         3 => DashType::DashDot,
-        _ => DashType::LongDash,
+        4 => DashType::LongDash,
+        _ => DashType::LongDashDot,
     }
 }
 

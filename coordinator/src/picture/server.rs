@@ -36,6 +36,12 @@ pub(super) enum Counter {
 
 const COUNTERS: usize = 8;
 
+/// Sources that a reading may lack: a statement was refused, or took too long. Rows of zero are left out of the file, so
+/// only a row of the same source tells a zero from what was not read.
+const SOURCES: [&str; 5] = ["database", "wal_position", "bgwriter", "checkpointer", "wait"];
+
+const WAIT: &str = "wait";
+
 /// Where each counter is found; what stands in several places is added up.
 const PLACES: [(&str, &str, Counter); 11] = [
     ("database", "xact_commit", Counter::Commits),
@@ -66,10 +72,19 @@ pub(super) struct ServerRow {
 struct Reading {
     t_s: f64,
     counters: [f64; COUNTERS],
-    /// Sessions by what they waited for, summed over readings.
+    /// Which of [`SOURCES`] it has.
+    read: [bool; SOURCES.len()],
+    /// Sessions by what they waited for, summed over the readings that have any.
     waits: BTreeMap<String, f64>,
-    /// How many.
+    /// How many do.
     readings: f64,
+}
+
+impl Reading {
+    fn at(t_s: f64) -> Self {
+        let (counters, read) = ([0.0; COUNTERS], [false; SOURCES.len()]);
+        Self { t_s, counters, read, waits: BTreeMap::new(), readings: 0.0 }
+    }
 }
 
 impl Join for Reading {
@@ -77,6 +92,7 @@ impl Join for Reading {
     fn join(&mut self, next: &Self) {
         self.t_s = next.t_s;
         self.counters = next.counters;
+        self.read = next.read;
         self.readings += next.readings;
         for (event, sessions) in &next.waits {
             if self.waits.len() < WAITS_MOST || self.waits.contains_key(event) {
@@ -101,24 +117,22 @@ impl ServerRecord {
 
     /// Takes the next row; those of one reading follow each other.
     pub(super) fn push(&mut self, row: &ServerRow) {
-        // What a table or index did before it was used comes with a later reading, and is not shown here.
-        let known = PLACES
-            .iter()
-            .find(|(source, figure, _)| *source == row.source && *figure == row.figure);
-        let is_wait = row.source == "wait" && row.figure == "sessions";
-        if known.is_none() && !is_wait {
-            return;
-        }
+        let Some(source) = SOURCES.iter().position(|source| *source == row.source) else { return };
         if self.open.as_ref().is_none_or(|open| open.t_s.to_bits() != row.t_s.to_bits()) {
             self.close();
-            let waits = BTreeMap::new();
-            self.open =
-                Some(Reading { t_s: row.t_s, counters: [0.0; COUNTERS], waits, readings: 1.0 });
+            self.open = Some(Reading::at(row.t_s));
         }
         let Some(open) = &mut self.open else { return };
-        match known {
-            Some((.., counter)) => open.counters[*counter as usize] += row.value,
-            None => *open.waits.entry(row.object.clone()).or_default() += row.value,
+        open.read[source] = true;
+        if row.source == WAIT {
+            *open.waits.entry(row.object.clone()).or_default() += row.value;
+            open.readings = 1.0;
+        }
+        let place = |(source, figure, _): &&(&str, &str, Counter)| {
+            *source == row.source && *figure == row.figure
+        };
+        if let Some((.., counter)) = PLACES.iter().find(place) {
+            open.counters[*counter as usize] += row.value;
         }
     }
 
@@ -144,9 +158,30 @@ impl ServerRecord {
     fn grown(&self, counter: Counter) -> impl Iterator<Item = (f64, f64, Option<f64>)> {
         let pairs = self.readings.rows().windows(2).filter(|pair| pair[1].t_s > pair[0].t_s);
         pairs.map(move |pair| {
+            let known = pair.iter().all(|reading| self.knows(reading, counter));
             let grew = pair[1].counters[counter as usize] - pair[0].counters[counter as usize];
-            (pair[0].t_s, pair[1].t_s, (grew >= 0.0).then_some(grew))
+            (pair[0].t_s, pair[1].t_s, (known && grew >= 0.0).then_some(grew))
         })
+    }
+
+    /// Whether a reading has the source of a counter. Checkpoints have one of their own from version 17 on.
+    fn knows(&self, reading: &Reading, counter: Counter) -> bool {
+        let has = |reading: &Reading, name: &str| {
+            SOURCES.iter().zip(reading.read).any(|(source, read)| *source == name && read)
+        };
+        match counter {
+            Counter::Wal => has(reading, "wal_position"),
+            Counter::Checkpoints => {
+                let apart = self.readings.rows().iter().any(|reading| has(reading, "checkpointer"));
+                has(reading, if apart { "checkpointer" } else { "bgwriter" })
+            }
+            _ => has(reading, "database"),
+        }
+    }
+
+    /// How many readings each point stands for.
+    pub(super) fn group(&self) -> usize {
+        self.readings.group()
     }
 
     /// Sessions by what they waited for, the most frequent first and at most so many; then all others.
@@ -160,7 +195,8 @@ impl ServerRecord {
         events.sort_by(|a, b| b.1.total_cmp(&a.1));
         let (named, others) = events.split_at(events.len().min(most));
         let points = |of: &dyn Fn(&Reading) -> f64| -> Points {
-            rows.iter().map(|row| (row.t_s, Some(of(row) / row.readings))).collect()
+            let mean = |row: &Reading| (row.readings > 0.0).then(|| of(row) / row.readings);
+            rows.iter().map(|row| (row.t_s, mean(row))).collect()
         };
         let seen = |row: &Reading, event: &str| row.waits.get(event).copied().unwrap_or(0.0);
         let mut lines: Vec<(String, Points)> = named
@@ -200,6 +236,23 @@ mod tests {
         let expected = [(2.0, Some(25.0)), (4.0, None), (5.0, Some(30.0))];
         assert_eq!(record.rate(Counter::Commits), expected);
         assert_eq!(record.growths(Counter::Commits), [(0.0, 2.0), (4.0, 5.0)]);
+    }
+
+    #[test]
+    fn what_a_reading_lacks_is_a_gap_and_no_zero() {
+        let record = record(&[
+            (0.0, "database", "", "xact_commit", 1000.0),
+            (0.0, "wait", "idle", "sessions", 2.0),
+            (1.0, "wal_position", "", "position_bytes", 5.0),
+            (2.0, "database", "", "xact_commit", 1300.0),
+            (3.0, "database", "", "xact_commit", 1400.0),
+        ]);
+        let expected = [(1.0, None), (2.0, None), (3.0, Some(100.0))];
+        assert_eq!(record.rate(Counter::Commits), expected);
+        assert_eq!(record.waits(1)[0].1[1], (1.0, None));
+        // A zero is no row, but the source has others.
+        let expected = [(1.0, None), (2.0, None), (3.0, Some(0.0))];
+        assert_eq!(record.rate(Counter::Rollbacks), expected);
     }
 
     #[test]

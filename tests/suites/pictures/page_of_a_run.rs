@@ -122,6 +122,22 @@ fn the_servers_charts_are_the_growth_of_its_counters_and_the_ramp_has_every_sess
 }
 
 #[test]
+fn temporary_files_have_a_chart_where_there_were_any() {
+    let world = world();
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("sort.sql");
+    let sort = "set work_mem = '64kB';\nselect max(g) from (select g from generate_series(1, 50000) g \
+                order by g desc offset 1) sorted;\n";
+    std::fs::write(&script, sort).unwrap();
+    let (script, uri) = (script.to_str().unwrap(), world.server.uri());
+    let arguments = ["-n", "-c", "2", "-T", "3", "-f", script, "--observe-interval", "0.5", &uri];
+    let report = Run::local(&arguments).finish(PATIENCE).expect_code(0);
+    let drawn = lines(&report.folder().join("report.html"), "temporary");
+    let rates = drawn[0]["y"].as_array().unwrap();
+    assert!(rates.iter().any(|rate| rate.as_f64().is_some_and(|rate| rate > 0.0)), "{drawn}");
+}
+
+#[test]
 fn without_observation_the_server_has_no_charts() {
     let world = world();
     let uri = world.server.uri();

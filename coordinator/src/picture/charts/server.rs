@@ -18,6 +18,14 @@ pub(super) fn of(record: &ServerRecord) -> Vec<Chart> {
     questions.into_iter().filter_map(|question| question(record)).collect()
 }
 
+/// Said where points stand for several readings.
+fn joined(record: &ServerRecord) -> String {
+    match record.group() {
+        1 => String::new(),
+        n => format!(" Each point stands for {n} readings."),
+    }
+}
+
 /// Something was counted.
 fn grew(points: &Points) -> bool {
     points.iter().any(|(_, rate)| rate.is_some_and(|rate| rate > 0.0))
@@ -28,7 +36,8 @@ fn cache(record: &ServerRecord) -> Option<Chart> {
     let title = "Blocks that the server needed";
     let chart = || Chart::over_time("cache", title, "blocks per second, logarithmic").log_y();
     grew(&hit).then(|| {
-        chart().noted(DELAYED).line("found in its cache", &hit).line("read from outside", &read)
+        let note = format!("{DELAYED} None is not on this scale.{}", joined(record));
+        chart().noted(note).line("found in its cache", &hit).line("read from outside", &read)
     })
 }
 
@@ -41,14 +50,21 @@ fn wal(record: &ServerRecord) -> Option<Chart> {
         .map(|(from_s, until_s)| Mark { from_s, until_s, label: "checkpoint begun".to_owned() })
         .collect();
     let chart = || Chart::over_time("wal", "WAL written", "MB per second");
-    (grew(&bytes) || !marks.is_empty())
-        .then(|| chart().noted("By the whole server.").line("WAL", &megabytes).marked(&marks))
+    (grew(&bytes) || !marks.is_empty()).then(|| {
+        chart()
+            .noted(format!("By the whole server.{}", joined(record)))
+            .line("WAL", &megabytes)
+            .marked(&marks)
+    })
 }
 
 fn commits(record: &ServerRecord) -> Option<Chart> {
     let (commits, rollbacks) = (record.rate(Counter::Commits), record.rate(Counter::Rollbacks));
     let title = "Transactions by the server's count";
-    let chart = || Chart::over_time("commits", title, "transactions per second").noted(DELAYED);
+    let chart = || {
+        Chart::over_time("commits", title, "transactions per second")
+            .noted(format!("{DELAYED}{}", joined(record)))
+    };
     grew(&commits).then(|| {
         let chart = chart().line("committed", &commits);
         if grew(&rollbacks) { chart.line("rolled back", &rollbacks) } else { chart }

@@ -165,12 +165,13 @@ fn a_server_that_does_not_start_with_a_setting_is_brought_back() {
     let world = World::start(Version::V15);
     let before = world.server.value("show shared_buffers");
     let (script, data) = (world.script(), world.data());
-    let own =
-        ["--setting", "shared_buffers=8000GB,16MB", "--repeats", "1", "--data-directory", &data];
+    let own = ["--setting", "shared_buffers=8000GB,16MB", "--data-directory", &data];
+    // All repeats of the bad point come first.
+    let own = [&own[..], &["--repeats", "3", "--order", "sequential"]].concat();
     let finished = world.sweep(&own, &["-n", "-t", "5", "-f", &script]).expect_code(3);
     let answer = world.answer();
     assert_eq!(points(&answer)[0]["runs"], 0);
-    assert_eq!(points(&answer)[1]["runs"], 1, "others are measured: {finished}");
+    assert_eq!(points(&answer)[1]["runs"], 3, "others are measured: {finished}");
     assert!(
         finished.stdout.contains("FATAL:  could not map anonymous shared memory"),
         "{finished}"
@@ -237,6 +238,26 @@ fn a_point_that_the_server_has_no_room_for_is_invalid_and_others_are_measured() 
     assert_eq!(points(&answer)[0]["runs"], 1, "{finished}");
     let why = points(&answer)[1]["left_out"][0].as_str().unwrap();
     assert!(why.contains("5000 clients") && !why.contains('\n'), "{why}");
+}
+
+#[test]
+fn a_target_that_goes_away_ends_a_sweep_which_goes_on_when_it_is_back() {
+    let mut world = World::start(Version::V15);
+    let script = world.script();
+    let own = ["--axis", "clients=1,2,3", "--repeats", "1"];
+    let of_run = ["-n", "-t", "40", "-f", &script];
+    let running = world.begin(&own, &of_run);
+    running.wait_for_stderr("[1/3]", PATIENCE);
+    world.server.stop();
+    let finished = running.wait(PATIENCE).expect_code(1);
+    assert!(finished.stderr.contains("there is nothing to go on with"), "{finished}");
+    assert_eq!(world.answer()["complete"], false, "{finished}");
+    world.server.resume();
+    let place = world.results();
+    let resumed = world.with(&["--resume", place.to_str().unwrap()], &own, &of_run);
+    let resumed = resumed.wait(PATIENCE).expect_code(0);
+    let answer = world.answer();
+    assert!(points(&answer).iter().all(|point| point["runs"] == 1), "{resumed}");
 }
 
 #[test]

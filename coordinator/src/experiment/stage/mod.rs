@@ -18,7 +18,7 @@ use pgsurge_common::target::Target;
 use tokio_util::sync::CancellationToken;
 
 use super::runs::{Asked, Ended, OneRun, Runs, RunsError};
-use crate::observe::Session;
+use crate::observe::{Session, TargetError};
 
 pub use knob::{Axis, Knob, SystemKnob};
 pub use server::{Original, Server, ServerError, statement};
@@ -168,6 +168,16 @@ impl<R: OneRun> Stage<R> {
             let done = checkpoint(&self.target).await;
             done.map_err(|why| StageError::Broken(format!("no checkpoint before a run: {why}")))?;
         }
+        Ok(())
+    }
+
+    /// Whether the target does.
+    ///
+    /// # Errors
+    /// It does not.
+    pub async fn answers(&self) -> Result<(), TargetError> {
+        let session = Session::open(&self.target).await?;
+        session.close().await;
         Ok(())
     }
 

@@ -25,6 +25,9 @@ pub struct Measured {
     pub latency_ms: Option<LatencyMs>,
     /// What was run; the same for all repeats of a point.
     pub workload_digest: Option<String>,
+    /// The run did not start though everything was as it was to be, as with too many clients; not kept.
+    #[serde(skip)]
+    pub not_started: bool,
 }
 
 impl Measured {
@@ -42,6 +45,7 @@ impl Measured {
             tps: Some(run.summary.totals.tps),
             latency_ms: run.summary.totals.latency_ms,
             workload_digest: Some(run.summary.workload_digest.clone()),
+            not_started: false,
         }
     }
 
@@ -57,6 +61,7 @@ impl Measured {
             tps: None,
             latency_ms: None,
             workload_digest: None,
+            not_started: false,
         }
     }
 }

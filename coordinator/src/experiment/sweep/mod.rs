@@ -16,7 +16,7 @@ use super::{Journal, JournalError, OneRun, RunsError};
 
 pub use answer::{Answer, Estimate, Gain, Point, SCHEMA};
 pub use measured::{Measured, unusable};
-pub use order::{Order, Turn, turns};
+pub use order::Order;
 pub use page::page;
 pub use plan::Plan;
 pub use table::print;
@@ -25,7 +25,7 @@ pub use table::print;
 pub const JOURNAL: &str = "sweep.jsonl";
 /// Name and version of its form.
 const JOURNAL_SCHEMA: &str = "pgsurge.sweep-journal/1";
-/// So many points in a row that cannot be measured mean that something else is wrong.
+/// So many points that cannot be measured before any could mean that something else is wrong.
 const FAILURES_MOST: usize = 3;
 
 /// The first line of the journal.
@@ -56,8 +56,8 @@ pub enum SweepError {
     /// The runs or the server do.
     #[error(transparent)]
     Stage(#[from] StageError),
-    /// Point after point fails.
-    #[error("{FAILURES_MOST} points in a row could not be measured, the last one because {0}")]
+    /// Nothing can be measured any more, or nothing could at all.
+    #[error("there is nothing to go on with: {0}")]
     Failing(String),
 }
 
@@ -84,8 +84,10 @@ impl Sweep {
     /// # Errors
     /// The journal cannot be read.
     pub fn resume(folder: &Path) -> Result<(Self, Head), JournalError> {
-        let (journal, head, done) =
+        let (journal, head, mut done) =
             Journal::resume::<Head, Measured>(&folder.join(JOURNAL), JOURNAL_SCHEMA)?;
+        // What could not be measured may be this time.
+        done.retain(|run| run.folder.is_some());
         Ok((Self { plan: head.plan.clone(), journal, done }, head))
     }
 
@@ -111,7 +113,7 @@ impl Sweep {
         mut told: impl FnMut(&Plan, &Measured),
     ) -> Result<(), SweepError> {
         let points = self.plan.points();
-        let mut failing: Vec<Measured> = Vec::new();
+        let mut unstarted = 0;
         for (place, repeat) in self.plan.turns() {
             let point = &points[place];
             if self.done.iter().any(|run| run.point == *point && run.repeat == repeat) {
@@ -119,25 +121,29 @@ impl Sweep {
             }
             let measured = self.measure(stage, point, repeat).await?;
             told(&self.plan, &measured);
-            let came_about = measured.folder.is_some();
-            failing.push(measured);
-            if !came_about && failing.len() >= FAILURES_MOST {
-                let last = failing.pop().and_then(|run| run.because).unwrap_or_default();
-                return Err(SweepError::Failing(last));
+            if measured.not_started {
+                unstarted += 1;
+                self.worth_going_on(stage, unstarted, &measured).await?;
             }
-            if came_about {
-                self.keep(failing.drain(..))?;
-            }
-        }
-        self.keep(failing.into_iter())
-    }
-
-    fn keep(&mut self, runs: impl Iterator<Item = Measured>) -> Result<(), SweepError> {
-        for run in runs {
-            self.journal.add(&run)?;
-            self.done.push(run);
+            self.journal.add(&measured)?;
+            self.done.push(measured);
         }
         Ok(())
+    }
+
+    /// A point that cannot be measured is shown as such, unless no other one could be either.
+    async fn worth_going_on<R: OneRun>(
+        &self,
+        stage: &Stage<R>,
+        unstarted: usize,
+        last: &Measured,
+    ) -> Result<(), SweepError> {
+        let because = || last.because.clone().unwrap_or_default();
+        let some = self.done.iter().any(|run| run.folder.is_some());
+        if !some && unstarted >= FAILURES_MOST {
+            return Err(SweepError::Failing(because()));
+        }
+        stage.answers().await.map_err(|_| SweepError::Failing(because()))
     }
 
     /// One run; one whose figures cannot be used is made once more.
@@ -169,7 +175,8 @@ impl Sweep {
             }
             Err(StageError::Point(why)) => Ok(Measured::not(point, repeat, why)),
             Err(StageError::Runs(RunsError::NotStarted(error))) => {
-                Ok(Measured::not(point, repeat, reason(&error)))
+                let run = Measured::not(point, repeat, reason(&error));
+                Ok(Measured { not_started: true, ..run })
             }
             Err(error) => Err(error.into()),
         }

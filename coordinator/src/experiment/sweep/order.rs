@@ -18,11 +18,11 @@ pub enum Order {
 }
 
 /// A point by its number, and the number of its repeat.
-pub type Turn = (usize, usize);
+pub(super) type Turn = (usize, usize);
 
 /// All runs in order.
 #[must_use]
-pub fn turns(order: Order, points: usize, repeats: usize, seed: u64) -> Vec<Turn> {
+pub(super) fn turns(order: Order, points: usize, repeats: usize, seed: u64) -> Vec<Turn> {
     let mut draw = Generator::from_seed(seed);
     let round = |repeat: usize, draw: &mut Generator| -> Vec<Turn> {
         let mut places: Vec<usize> = (0..points).collect();

@@ -68,7 +68,7 @@ impl Plan {
 
     /// All runs in order.
     #[must_use]
-    pub fn turns(&self) -> Vec<Turn> {
+    pub(super) fn turns(&self) -> Vec<Turn> {
         turns(self.order, self.points().len(), self.repeats, SEED)
     }
 

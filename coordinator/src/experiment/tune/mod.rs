@@ -10,16 +10,18 @@ mod trial;
 use std::path::Path;
 
 use super::compare::Metric;
-use super::stage::{Knob, Stage, StageError};
+use super::stage::{Axis, Knob, Stage, StageError};
 use super::sweep::{reason, unusable};
 use super::{Ended, Journal, JournalError, OneRun, RunsError};
 
 pub use answer::{Answer, Confirmation, SCHEMA};
 pub use page::page;
 pub use question::{Head, Question, Strategy};
-pub use strategy::{Tried, next};
 pub use table::print;
-pub use trial::{Purpose, Trial, worse};
+pub use trial::{Purpose, Trial};
+
+use strategy::{Tried, next};
+use trial::worse;
 
 /// Name of the journal in the folder of a search.
 pub const JOURNAL: &str = "tune.jsonl";
@@ -136,7 +138,7 @@ impl Tuning {
     /// Points so far, by the places of their values.
     fn tried(&self) -> Vec<Tried> {
         let axes = &self.head.question.axes;
-        let place = |(axis, value): (&super::stage::Axis, &String)| {
+        let place = |(axis, value): (&Axis, &String)| {
             axis.values.iter().position(|known| known == value).unwrap_or(0)
         };
         let points = self.trials.iter().filter(|trial| trial.purpose == Purpose::Point);

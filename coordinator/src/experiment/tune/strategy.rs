@@ -16,11 +16,11 @@ const TRIES: usize = 50;
 
 /// A point that was tried: which value of each parameter, and how much worse it is than the baseline as a factor (below 1 it
 /// is better); none where it could not be measured.
-pub type Tried = (Vec<usize>, Option<f64>);
+pub(super) type Tried = (Vec<usize>, Option<f64>);
 
 /// The next point; none when all there are were tried, or enough.
 #[must_use]
-pub fn next(question: &Question, tried: &[Tried]) -> Option<Vec<usize>> {
+pub(super) fn next(question: &Question, tried: &[Tried]) -> Option<Vec<usize>> {
     if tried.len() >= question.trials || tried.len() >= question.points() {
         return None;
     }

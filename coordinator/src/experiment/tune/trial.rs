@@ -54,6 +54,6 @@ impl Trial {
 
 /// How much worse a value is than another, as a factor.
 #[must_use]
-pub fn worse(value: f64, than: f64, more_is_better: bool) -> f64 {
+pub(super) fn worse(value: f64, than: f64, more_is_better: bool) -> f64 {
     if more_is_better { than / value } else { value / than }
 }

@@ -1,11 +1,12 @@
 //! What experiments change around their runs: options of the run, the tables' scale, settings of the server and of the
 //! operating system; and that all of it is as before when they end.
 //!
-//! `knob` says what can be varied, `setting` what the server takes, `ways` how it is restarted, `server` puts settings into
-//! force and back, `commands` runs what users give. The stage itself is the order of these around a run.
+//! `knob` says what can be varied, `setting` what the server takes, `look` what is known before anything is changed, `ways` how
+//! it is restarted, `server` puts settings into force and back, `commands` runs what users give. The stage itself is the order of these around a run.
 
 mod commands;
 mod knob;
+mod look;
 mod server;
 mod setting;
 mod ways;

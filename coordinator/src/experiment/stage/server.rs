@@ -10,6 +10,7 @@ use pgsurge_common::target::Target;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use super::look::{look, settings};
 use super::setting::Setting;
 use super::ways::Ways;
 use crate::observe::{Session, TargetError};
@@ -75,13 +76,14 @@ pub fn statement(name: &str, value: Option<&str>) -> String {
     }
 }
 
-fn literal(text: &str) -> String {
+/// A string for a statement.
+pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
 impl Server {
     /// Looks at the settings that are to take these values; changes nothing. `originals` are those of an earlier attempt
-    /// that did not get to put them back.
+    /// that did not get to put them back; if it left a server that does not start, they are put back now.
     ///
     /// # Errors
     /// The server is not there, or something of it will not do.
@@ -92,7 +94,13 @@ impl Server {
         originals: Option<Vec<Original>>,
     ) -> Result<Self, ServerError> {
         let refused = |error: TargetError| ServerError::Refused(error.to_string());
-        let mut session = Session::open(&target).await.map_err(refused)?;
+        let mut session = match (Session::open(&target).await, &originals) {
+            (Err(error), Some(originals)) if !originals.is_empty() && ways.can_restart() => {
+                let started = start_as_before(&target, &ways, originals).await;
+                started.map_err(|why| ServerError::Refused(format!("{error}; {why}")))?
+            }
+            (opened, _) => opened.map_err(refused)?,
+        };
         let found = look(&mut session, &ways, wanted).await;
         session.close().await;
         let (settings, found) = found?;
@@ -193,7 +201,8 @@ impl Server {
         done.map_err(|error| error.to_string())?;
         if restart {
             self.ways.restart().await?;
-            self.wait_until_up(started.ok().as_deref()).await?;
+            let session = until_up(&self.target, &self.ways, started.ok().as_deref()).await?;
+            session.close().await;
         }
         self.see(changes).await
     }
@@ -212,12 +221,13 @@ impl Server {
             Err(error) => Err(error.to_string()),
         };
         let Err(why) = by_itself else { return Ok(()) };
-        let from_outside = async {
-            self.ways.put_back(&self.originals).await?;
-            self.ways.restart().await?;
-            self.wait_until_up(None).await
-        };
-        from_outside.await.map_err(|outside| ServerError::Broken(self.left_to_do(&why, &outside)))
+        match start_as_before(&self.target, &self.ways, &self.originals).await {
+            Ok(session) => {
+                session.close().await;
+                Ok(())
+            }
+            Err(outside) => Err(ServerError::Broken(self.left_to_do(&why, &outside))),
+        }
     }
 
     fn left_to_do(&self, why: &str, outside: &str) -> String {
@@ -228,29 +238,6 @@ impl Server {
         format!(
             "the server's settings could not be put back ({why}; {outside}); once it runs: {statements}; then {then}"
         )
-    }
-
-    /// Waits until the server answers, and is not the one that started then.
-    async fn wait_until_up(&self, before: Option<&str>) -> Result<(), String> {
-        let deadline = Instant::now() + self.ways.patience;
-        loop {
-            let why = match Session::open(&self.target).await {
-                Ok(mut session) => {
-                    let now = started(&mut session).await;
-                    session.close().await;
-                    match now {
-                        Ok(now) if Some(now.as_str()) != before => return Ok(()),
-                        Ok(_) => "it was not restarted".to_owned(),
-                        Err(error) => error.to_string(),
-                    }
-                }
-                Err(error) => error.to_string(),
-            };
-            if Instant::now() >= deadline {
-                return Err(why);
-            }
-            tokio::time::sleep(POLL).await;
-        }
     }
 
     /// Waits until new sessions have the values.
@@ -286,115 +273,39 @@ impl Server {
     }
 }
 
+/// Starts a server with what it had before, put back from outside.
+async fn start_as_before(
+    target: &Target,
+    ways: &Ways,
+    originals: &[Original],
+) -> Result<Session, String> {
+    ways.put_back(originals).await?;
+    ways.restart().await?;
+    until_up(target, ways, None).await
+}
+
+/// Waits until the server answers, and is not the one that started then.
+async fn until_up(target: &Target, ways: &Ways, before: Option<&str>) -> Result<Session, String> {
+    let deadline = Instant::now() + ways.patience;
+    loop {
+        let why = match Session::open(target).await {
+            Ok(mut session) => match started(&mut session).await {
+                Ok(now) if Some(now.as_str()) != before => return Ok(session),
+                now => {
+                    session.close().await;
+                    now.err().map_or("it was not restarted".to_owned(), |error| error.to_string())
+                }
+            },
+            Err(error) => error.to_string(),
+        };
+        if Instant::now() >= deadline {
+            return Err(why);
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
 async fn started(session: &mut Session) -> Result<String, TargetError> {
     let row = session.row("select pg_catalog.pg_postmaster_start_time()::text").await?;
     Ok(row.into_iter().next().flatten().unwrap_or_default())
-}
-
-type Looked = (BTreeMap<String, Setting>, Vec<Original>);
-
-async fn look(
-    session: &mut Session,
-    ways: &Ways,
-    wanted: &[(String, Vec<String>)],
-) -> Result<Looked, ServerError> {
-    let refused = |error: TargetError| ServerError::Refused(error.to_string());
-    let names: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
-    let found = settings(session, &names).await.map_err(refused)?;
-    for (name, values) in wanted {
-        let setting = found.iter().find(|setting| setting.name == *name);
-        let setting = setting
-            .ok_or_else(|| ServerError::Refused(format!("the server has no setting {name}")))?;
-        let why = setting.unchangeable().or_else(|| values.iter().find_map(|v| setting.refuses(v)));
-        if let Some(why) = why.or_else(|| lacks_a_way(setting, ways)) {
-            return Err(ServerError::Refused(why));
-        }
-    }
-    may_alter(session).await?;
-    same_directory(session, ways).await?;
-    let originals = originals(session, &names).await.map_err(refused)?;
-    Ok((found.into_iter().map(|setting| (setting.name.clone(), setting)).collect(), originals))
-}
-
-fn lacks_a_way(setting: &Setting, ways: &Ways) -> Option<String> {
-    let name = &setting.name;
-    if !setting.needs_restart() {
-        return None;
-    }
-    if !ways.can_restart() {
-        return Some(format!(
-            "setting {name} takes a restart: --restart-cmd says how, or --data-directory where pg_ctl can do it"
-        ));
-    }
-    (!ways.can_recover()).then(|| {
-        format!(
-            "setting {name} can keep the server from starting, which ALTER SYSTEM cannot undo from outside: \
-             --data-directory or --recover-cmd is needed"
-        )
-    })
-}
-
-/// Only who may change everything can be sure to put everything back.
-async fn may_alter(session: &mut Session) -> Result<(), ServerError> {
-    let row = session.row("select current_setting('is_superuser'), current_user").await;
-    let row = row.map_err(|error| ServerError::Refused(error.to_string()))?;
-    let mut row = row.into_iter().flatten();
-    if row.next().as_deref() == Some("on") {
-        return Ok(());
-    }
-    let role = row.next().unwrap_or_default();
-    Err(ServerError::Refused(format!("role {role} may not change settings: it is no superuser")))
-}
-
-async fn same_directory(session: &mut Session, ways: &Ways) -> Result<(), ServerError> {
-    let Some(given) = &ways.data_directory else { return Ok(()) };
-    let row = session.row("select current_setting('data_directory')").await;
-    let row = row.map_err(|error| ServerError::Refused(error.to_string()))?;
-    let of_server = row.into_iter().next().flatten().unwrap_or_default();
-    let real = |path: &std::path::Path| path.canonicalize().ok();
-    if real(given).is_some() && real(given) == real(std::path::Path::new(&of_server)) {
-        return Ok(());
-    }
-    Err(ServerError::Refused(format!(
-        "--data-directory {} is not that of the server, which is {of_server}",
-        given.display()
-    )))
-}
-
-async fn settings(session: &mut Session, names: &[&str]) -> Result<Vec<Setting>, TargetError> {
-    let names = names.iter().map(|name| literal(name)).collect::<Vec<_>>().join(", ");
-    let sql = format!(
-        "select name, setting, unit, context, vartype, min_val, max_val, \
-         pg_catalog.array_to_string(enumvals, ','), source, pg_catalog.current_setting(name) from pg_catalog.pg_settings where name in ({names})"
-    );
-    let rows = session.rows(&sql).await?;
-    Ok(rows.into_iter().map(setting).collect())
-}
-
-fn setting(row: Vec<Option<String>>) -> Setting {
-    let mut row = row.into_iter();
-    let mut next = || row.next().flatten();
-    let mut text = || next().unwrap_or_default();
-    let (name, value) = (text(), text());
-    let unit = next();
-    let mut text = || next().unwrap_or_default();
-    let (context, kind, low, high) = (text(), text(), text(), text());
-    let (words, source, shown) = (text(), text(), text());
-    let range = low.parse().ok().zip(high.parse().ok());
-    let words = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
-    Setting { name, value, shown, unit, context, kind, range, words, source }
-}
-
-async fn originals(session: &mut Session, names: &[&str]) -> Result<Vec<Original>, TargetError> {
-    let listed = names.iter().map(|name| literal(name)).collect::<Vec<_>>().join(", ");
-    let sql = format!(
-        "select name, setting from pg_catalog.pg_file_settings where name in ({listed}) and sourcefile = \
-         current_setting('data_directory') || '/postgresql.auto.conf' order by seqno"
-    );
-    let rows = session.rows(&sql).await?;
-    let of = |name: &&str| {
-        let mut row = rows.iter().rev().filter(|row| row[0].as_deref() == Some(*name));
-        Original { name: (*name).to_owned(), value: row.next().and_then(|row| row[1].clone()) }
-    };
-    Ok(names.iter().map(of).collect())
 }

@@ -69,6 +69,11 @@ fn execute(invocation: Invocation) -> Result<ExitCode> {
             block_on(async { cli::tune::tune(args, each_run()?).await })
         }
         Invocation::Compare(args) => cli::compare::compare_sets(&args),
+        Invocation::Man(args) => {
+            let pages = cli::man::write(&args)?;
+            tell::line(&format_args!("{pages} pages are in {}", args.folder.display()));
+            Ok(ExitCode::Done)
+        }
         Invocation::Report(args) => {
             let text = cli::report::report(&args)?;
             let _ = std::io::stdout().write_all(text.as_bytes());

@@ -11,7 +11,7 @@ use super::values::seconds_of;
 
 /// Serve a coordinator: hold client connections on this host
 #[derive(Clone, Debug, Parser)]
-#[command(name = "agent", bin_name = "pgsurge agent", version)]
+#[command(name = "agent", display_name = "pgsurge-agent", bin_name = "pgsurge agent", version = super::version::number())]
 #[allow(clippy::struct_excessive_bools)] // independent flags
 pub struct AgentArgs {
     /// where the coordinator listens

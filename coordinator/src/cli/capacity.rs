@@ -18,7 +18,7 @@ use crate::verdict::missed;
 
 /// Find the highest rate (-R) at which an objective holds
 #[derive(Clone, Debug, Parser)]
-#[command(name = "capacity", bin_name = "pgsurge capacity", version)]
+#[command(name = "capacity", display_name = "pgsurge-capacity", bin_name = "pgsurge capacity", version = super::version::number())]
 pub struct CapacityArgs {
     /// what has to hold, e.g. 'p99<20ms' or 'p99<20ms,failed<0.1%'
     #[arg(long, value_name = "CONDITION")]

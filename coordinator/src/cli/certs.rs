@@ -13,7 +13,7 @@ use crate::certs::{CertsError, Report, Wanted, make};
 
 /// Make certificates for a fleet: an authority, one for the coordinator, one for each agent
 #[derive(Clone, Debug, Parser)]
-#[command(name = "certs", bin_name = "pgsurge certs", version)]
+#[command(name = "certs", display_name = "pgsurge-certs", bin_name = "pgsurge certs", version = super::version::number())]
 pub struct CertsArgs {
     /// folder of the certificates; with an authority in it, that one signs
     #[arg(value_name = "DIR")]

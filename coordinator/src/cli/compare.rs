@@ -12,7 +12,7 @@ use crate::experiment::compare::{Comparison, Metric, Set, Word, compare, differe
 
 /// Compare sets of results; the first is the baseline
 #[derive(Clone, Debug, Parser)]
-#[command(name = "compare", bin_name = "pgsurge compare", version)]
+#[command(name = "compare", display_name = "pgsurge-compare", bin_name = "pgsurge compare", version = super::version::number())]
 pub struct CompareArgs {
     /// results folders, or folders of results folders, joined by commas: the repeats of one thing
     #[arg(value_name = "SET", required = true, num_args = 2..)]

@@ -17,7 +17,7 @@ pub enum Mode {
 #[must_use]
 pub fn program() -> Command {
     base("pgsurge", "pgbench for a cluster: one load, many hosts, one report")
-        .override_usage("pgsurge [run] [OPTION]... [DBNAME]\n       pgsurge init [OPTION]... [DBNAME]\n       pgsurge agent --coordinator HOST:PORT [OPTION]...\n       pgsurge certs DIR [OPTION]...\n       pgsurge report DIR...\n       pgsurge compare SET SET... [OPTION]...\n       pgsurge capacity --slo CONDITION [OPTION]... [RUN OPTION]...\n       pgsurge sweep --axis NAME=VALUE,... [OPTION]... [RUN OPTION]...\n       pgsurge tune --setting NAME=VALUE,... [OPTION]... [RUN OPTION]...")
+        .override_usage("pgsurge [run] [OPTION]... [DBNAME]\n       pgsurge init [OPTION]... [DBNAME]\n       pgsurge agent --coordinator HOST:PORT [OPTION]...\n       pgsurge certs DIR [OPTION]...\n       pgsurge report DIR...\n       pgsurge compare SET SET... [OPTION]...\n       pgsurge capacity --slo CONDITION [OPTION]... [RUN OPTION]...\n       pgsurge sweep --axis NAME=VALUE,... [OPTION]... [RUN OPTION]...\n       pgsurge tune --setting NAME=VALUE,... [OPTION]... [RUN OPTION]...\n       pgsurge completions SHELL\n       pgsurge man DIR")
         .subcommand(subcommand(Mode::Run))
         .subcommand(subcommand(Mode::Init))
         .subcommand(<super::agent::AgentArgs as clap::CommandFactory>::command())
@@ -27,6 +27,8 @@ pub fn program() -> Command {
         .subcommand(<super::tune::TuneArgs as clap::CommandFactory>::command())
         .subcommand(<super::compare::CompareArgs as clap::CommandFactory>::command())
         .subcommand(<super::report::ReportArgs as clap::CommandFactory>::command())
+        .subcommand(<super::completions::CompletionsArgs as clap::CommandFactory>::command())
+        .subcommand(<super::man::ManArgs as clap::CommandFactory>::command())
         .after_help("Without a subcommand the arguments are pgbench's: \"pgsurge -i ...\" is init, everything else is run.\nOptions may also come from variables: --connect-rate from PGSURGE_CONNECT_RATE, and so on (but --log from\nPGSURGE_TRANSACTION_LOG: PGSURGE_LOG filters what the program says of itself);\nthe target from libpq's (PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD, ...).")
 }
 
@@ -48,7 +50,7 @@ pub fn subcommand(mode: Mode) -> Command {
 fn base(name: &'static str, about: &'static str) -> Command {
     Command::new(name)
         .about(about)
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(super::version::number())
         .disable_help_flag(true)
         .disable_version_flag(true)
         .disable_help_subcommand(true)

@@ -12,14 +12,17 @@ use super::bench::BenchArgs;
 use super::capacity::CapacityArgs;
 use super::certs::CertsArgs;
 use super::compare::CompareArgs;
+use super::completions::{self, CompletionsArgs};
 use super::connection::ConnectionArgs;
 use super::help::{self, Mode};
 use super::init::InitArgs;
+use super::man::ManArgs;
 use super::read::CommandLine;
 use super::report::ReportArgs;
 use super::sweep::SweepArgs;
 use super::tune::TuneArgs;
 use super::usage::UsageError;
+use super::version;
 
 /// What the program is to do.
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ pub enum Invocation {
     Sweep(SweepArgs),
     /// Search for better values.
     Tune(TuneArgs),
+    /// Write the manual pages.
+    Man(ManArgs),
 }
 
 /// How much the program says about itself on stderr.
@@ -92,17 +97,14 @@ impl Invocation {
                 args.check()?;
                 Ok(Self::Tune(args))
             }),
+            "completions" => parsed::<CompletionsArgs>(args, "completions")?
+                .and_then(|args| Ok(Self::Show(completions::script(&args)))),
+            "man" => parsed::<ManArgs>(args, "man")?.and_then(|args| Ok(Self::Man(args))),
             "run" => pgbench(args.split_off(1), Some(Mode::Run), variable),
             "init" => pgbench(args.split_off(1), Some(Mode::Init), variable),
             _ => pgbench(args, None, variable),
         }
     }
-}
-
-/// `--version`, also the first word of the report's banner.
-#[must_use]
-pub fn version() -> String {
-    format!("pgsurge {}", env!("CARGO_PKG_VERSION"))
 }
 
 fn pgbench(
@@ -117,7 +119,7 @@ fn pgbench(
         return Ok(Invocation::Show(command.render_help().to_string()));
     }
     if line.version {
-        return Ok(Invocation::Show(format!("{}\n", version())));
+        return Ok(Invocation::Show(version::line()));
     }
     if let Some(text) = script_text(&line)? {
         return Ok(Invocation::Tell(text));

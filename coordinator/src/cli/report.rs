@@ -10,7 +10,7 @@ use crate::picture;
 
 /// Make report.html of results again, from the files in their folder
 #[derive(Clone, Debug, Parser)]
-#[command(name = "report", bin_name = "pgsurge report", version)]
+#[command(name = "report", display_name = "pgsurge-report", bin_name = "pgsurge report", version = super::version::number())]
 pub struct ReportArgs {
     /// folder of results, of a run or of an experiment; repeatable
     #[arg(value_name = "DIR", required = true)]

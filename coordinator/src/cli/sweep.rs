@@ -19,7 +19,7 @@ use crate::experiment::sweep::{Head, Measured, Order, Plan, Sweep, page as drawn
 
 /// Measure every combination of values, again and again
 #[derive(Clone, Debug, Parser)]
-#[command(name = "sweep", bin_name = "pgsurge sweep", version)]
+#[command(name = "sweep", display_name = "pgsurge-sweep", bin_name = "pgsurge sweep", version = super::version::number())]
 pub struct SweepArgs {
     /// What is varied.
     #[command(flatten)]

@@ -21,7 +21,7 @@ use crate::experiment::tune::{
 
 /// Search for settings that are better than those there are
 #[derive(Clone, Debug, Parser)]
-#[command(name = "tune", bin_name = "pgsurge tune", version)]
+#[command(name = "tune", display_name = "pgsurge-tune", bin_name = "pgsurge tune", version = super::version::number())]
 pub struct TuneArgs {
     /// What is tuned.
     #[command(flatten)]
